@@ -124,12 +124,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
 /// Accepts clauses that change nothing because no row could show their effect: space allocated ahead, disabled table
 /// locks that do not exist, columns that are gone already. Other clauses are refused.
 fn other(text: &str, pos: u32) -> Result<()> {
-    const HARMLESS: &[&str] = &[
-        "DEALLOCATE UNUSED",
-        "ALLOCATE EXTENT",
-        "ENABLE TABLE LOCK",
-        "DROP UNUSED COLUMNS",
-    ];
+    const HARMLESS: &[&str] = &["DEALLOCATE UNUSED", "ALLOCATE EXTENT", "ENABLE TABLE LOCK", "DROP UNUSED COLUMNS"];
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
 

@@ -1,13 +1,13 @@
 //! Triggers: CREATE, ALTER and DROP TRIGGER, and ALTER TABLE … ALL TRIGGERS.
 //!
-//! A trigger is a part of the definition of its table: statements are compiled with the table's triggers. So every
+//! A trigger is a part of the definition of its table or view: statements are compiled with the triggers. So every
 //! statement here locks the table and touches it, which makes the cursors on it invalid. An error in the header is an
 //! error of CREATE TRIGGER; a trigger with an error in its body is stored, and its events fail with ORA-04098.
 
 use crate::host::{CompiledTrigger, Outcome};
 use crate::stored::{remove_unit, store_errors, store_source, stored_source};
 use crate::work::{Target, Work, by};
-use dictionary::base::{Base, obj, tab, trigger};
+use dictionary::base::{Base, obj, tab, trigger, view};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_i64, as_text, as_u32, blank, flag, int, text};
 use dictionary::*;
@@ -25,7 +25,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     work.require(&target, Some(SystemPrivilege::CreateTrigger), SystemPrivilege::CreateAnyTrigger)?;
     let base = source_pos.0;
     let header = sql::plsql::parse_trigger_header(source).map_err(|e| e.shifted(base))?;
-    let table = table_of(work, &header, base)?;
+    let table = base_of(work, &header, base)?;
     let (kind, columns) = facts(&header, &table, base)?;
     let old = match work.image.object_named(target.owner, ObjectKind::Trigger.namespace(), &target.name) {
         Some(old) if *or_replace => Some(old.object),
@@ -36,8 +36,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         return Err(Ora::with(4095, &[&target.name]).at(target.pos));
     }
     let follows = follows(work, &header, kind, &table, (&target, old))?;
-    work.require_unused(&table)?;
-    work.lock(table.object)?;
+    if let Some(table) = &table.table {
+        work.require_unused(table)?;
+        work.lock(table.object)?;
+    }
     let source = stored_source(create);
     let compiled = work.host.compile_trigger(&target.owner_name, &source, table.object)?;
     let object = match old {
@@ -70,12 +72,21 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     work.change().insert(Base::Trigger, &row)?;
     work.update_object(object, &mut |row| row[obj::FLAGS] = int(0))?;
     store_errors(work, object, &compiled.errors)?;
-    mark_table(work, &table)?;
+    mark(work, table.object, true)?;
     Ok(Outcome { compiled_with_errors: !compiled.errors.is_empty() })
 }
 
-/// The table of a new trigger. The session may create triggers on it.
-fn table_of(work: &Work<'_>, header: &TriggerHeader, base: u32) -> Result<std::rc::Rc<TableDef>> {
+/// The table or view of a trigger.
+struct Of {
+    object: ObjectId,
+    columns: Vec<ColumnDef>,
+    triggers: Vec<TriggerDef>,
+    /// `None` for a view.
+    table: Option<std::rc::Rc<TableDef>>,
+}
+
+/// The table or view of a new trigger. The session may create triggers on it.
+fn base_of(work: &Work<'_>, header: &TriggerHeader, base: u32) -> Result<Of> {
     let ident = |part: &sql::plsql::ast::Ident| Ident { name: part.name.clone(), pos: sql::ast::Pos(base + part.pos) };
     let parts: Vec<Ident> = header.table.iter().map(ident).collect();
     let pos = parts.first().map_or(sql::ast::Pos(base), |part| part.pos);
@@ -90,11 +101,20 @@ fn table_of(work: &Work<'_>, header: &TriggerHeader, base: u32) -> Result<std::r
     let def = found.filter(|def| matches!(def.kind, ObjectKind::Table | ObjectKind::View)).ok_or_else(missing)?;
     work.require(&target, Some(SystemPrivilege::CreateTrigger), any)?;
     let is_view = def.kind == ObjectKind::View;
+    let object = def.object;
     match (header.timing, is_view) {
         (TriggerTiming::InsteadOf, false) => Err(Ora::new(25002).at(target.pos)),
-        (TriggerTiming::InsteadOf, true) => Err(Ora::unsupported().at(target.pos)),
+        (TriggerTiming::InsteadOf, true) => {
+            let view = work.image.view(object)?.ok_or_else(missing)?;
+            let columns = work.image.columns(object)?;
+            Ok(Of { object, columns, triggers: view.triggers.clone(), table: None })
+        }
         (TriggerTiming::Before | TriggerTiming::After, true) => Err(Ora::new(25001).at(target.pos)),
-        (TriggerTiming::Before | TriggerTiming::After, false) => work.existing_table(def.object),
+        (TriggerTiming::Before | TriggerTiming::After, false) => {
+            let table = work.existing_table(object)?;
+            let (columns, triggers) = (table.columns.clone(), table.triggers.clone());
+            Ok(Of { object, columns, triggers, table: Some(table) })
+        }
     }
 }
 
@@ -103,7 +123,7 @@ fn target_pos(name: &sql::ast::Name) -> u32 {
 }
 
 /// The kind of a trigger, and the columns of UPDATE OF.
-fn facts(header: &TriggerHeader, table: &TableDef, base: u32) -> Result<(TriggerKind, Vec<String>)> {
+fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, Vec<String>)> {
     // The others are those of the caller.
     let TriggerHeader {
         schema: _,
@@ -123,8 +143,14 @@ fn facts(header: &TriggerHeader, table: &TableDef, base: u32) -> Result<(Trigger
     if old_alias == new_alias {
         return Err(Ora::new(4078));
     }
-    if let (Some(When { condition: _, span: _, pos }), false) = (when, for_each_row) {
-        return Err(Ora::new(4077).at(base + pos));
+    let is_instead = *timing == TriggerTiming::InsteadOf;
+    if let Some(When { condition: _, span: _, pos }) = when {
+        if is_instead {
+            return Err(Ora::new(25004).at(base + pos));
+        }
+        if !for_each_row {
+            return Err(Ora::new(4077).at(base + pos));
+        }
     }
     let mut columns: Vec<String> = Vec::new();
     for event in events {
@@ -133,7 +159,10 @@ fn facts(header: &TriggerHeader, table: &TableDef, base: u32) -> Result<(Trigger
             TriggerEvent::Insert | TriggerEvent::Delete => &[],
         };
         for column in named {
-            if table.column(&column.name).is_none() {
+            if is_instead {
+                return Err(Ora::new(4073).at(base + column.pos));
+            }
+            if !table.columns.iter().any(|c| c.name == column.name && !c.hidden) {
                 return Err(Ora::with(904, &[&format_args!("\"{}\"", column.name)]).at(base + column.pos));
             }
             if columns.contains(&column.name) {
@@ -147,7 +176,7 @@ fn facts(header: &TriggerHeader, table: &TableDef, base: u32) -> Result<(Trigger
         (TriggerTiming::Before, true) => TriggerKind::BeforeRow,
         (TriggerTiming::After, false) => TriggerKind::AfterStatement,
         (TriggerTiming::After, true) => TriggerKind::AfterRow,
-        (TriggerTiming::InsteadOf, _) => return Err(Ora::unsupported()),
+        (TriggerTiming::InsteadOf, _) => TriggerKind::InsteadOfRow,
     };
     Ok((kind, columns))
 }
@@ -157,7 +186,7 @@ fn follows(
     work: &mut Work<'_>,
     header: &TriggerHeader,
     kind: TriggerKind,
-    table: &TableDef,
+    table: &Of,
     (target, own): (&Target, Option<ObjectId>),
 ) -> Result<String> {
     let mut list = String::new();
@@ -245,14 +274,28 @@ fn put_uses(row: &mut Row, compiled: &CompiledTrigger) {
     row[trigger::OLDIN] = list(old_read);
 }
 
-/// Notes that the table has triggers now, and that its cursors are invalid.
-fn mark_table(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
-    work.touch(table.object);
-    work.change().update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| {
-        let bits = as_i64(&row[tab::PROPERTY]).unwrap_or(0);
-        row[tab::PROPERTY] = int(bits | property::TAB_TRIGGERS);
+/// Notes whether the table or view has triggers, and that its cursors are invalid.
+fn mark(work: &mut Work<'_>, object: ObjectId, has_some: bool) -> Result<()> {
+    work.touch(object);
+    let set = |value: &Value, bit: i64| {
+        let others = as_i64(value).unwrap_or(0) & !bit;
+        int(if has_some { others | bit } else { others })
+    };
+    work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
+        row[tab::PROPERTY] = set(&row[tab::PROPERTY], property::TAB_TRIGGERS);
+    })?;
+    work.change().update_by(Base::View, by(view::OBJ, object), &mut |row| {
+        row[view::PROPERTY] = set(&row[view::PROPERTY], property::VIEW_TRIGGERS);
     })?;
     Ok(())
+}
+
+/// Locks the table of a trigger; a view has no locks.
+fn lock_base(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    match work.image.object(object).map(|def| def.kind) {
+        Some(ObjectKind::Table) => work.lock(object),
+        _ => Ok(()),
+    }
 }
 
 /// The trigger that a statement names, and its table. ORA-04080 for one that is missing or not visible.
@@ -272,7 +315,7 @@ fn existing(work: &Work<'_>, target: &Target, any: SystemPrivilege) -> Result<(O
 /// ALTER TRIGGER.
 pub fn alter(work: &mut Work<'_>, target: &Target, action: &CompileAction) -> Result<Outcome> {
     let (object, table) = existing(work, target, SystemPrivilege::AlterAnyTrigger)?;
-    work.lock(table)?;
+    lock_base(work, table)?;
     work.touch(table);
     match action {
         CompileAction::Enable | CompileAction::Disable => {
@@ -348,16 +391,10 @@ pub fn drop(work: &mut Work<'_>, target: &Target) -> Result<()> {
 
 /// Removes a trigger whose table stays.
 pub fn remove(work: &mut Work<'_>, object: ObjectId, table: ObjectId) -> Result<()> {
-    work.lock(table)?;
-    work.touch(table);
+    lock_base(work, table)?;
     remove_unit(work, object)?;
-    if work.image.triggers_on(table).iter().all(|other| *other == object) {
-        work.change().update_by(Base::Tab, by(tab::OBJ, table), &mut |row| {
-            let bits = as_i64(&row[tab::PROPERTY]).unwrap_or(0);
-            row[tab::PROPERTY] = int(bits & !property::TAB_TRIGGERS);
-        })?;
-    }
-    Ok(())
+    let has_others = work.image.triggers_on(table).iter().any(|other| *other != object);
+    mark(work, table, has_others)
 }
 
 #[cfg(test)]
@@ -366,7 +403,10 @@ mod tests {
 
     #[test]
     fn the_name_in_the_source_changes() {
-        assert_eq!(with_name("trigger a before insert on a begin null; end;", "B_1"), "trigger b_1 before insert on a begin null; end;");
+        assert_eq!(
+            with_name("trigger a before insert on a begin null; end;", "B_1"),
+            "trigger b_1 before insert on a begin null; end;"
+        );
         assert_eq!(with_name("TRIGGER \"x y\" after", "a b"), "TRIGGER \"a b\" after");
     }
 }

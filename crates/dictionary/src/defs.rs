@@ -113,10 +113,12 @@ types::numbered! {
         BeforeRow = 1,
         AfterStatement = 2,
         AfterRow = 3,
+        /// INSTEAD OF, of a view.
+        InsteadOfRow = 4,
     }
 }
 
-/// A trigger of a table.
+/// A trigger of a table or a view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TriggerDef {
     pub object: ObjectId,
@@ -402,6 +404,10 @@ pub struct ViewDef {
     pub bequeaths: bool,
     /// One of the catalog views: its query resolves names as SYS.
     pub catalog: bool,
+    /// The types of the columns when the view was created.
+    pub types: Vec<DataType>,
+    /// INSTEAD OF triggers in the order in which they fire.
+    pub triggers: Vec<TriggerDef>,
     /// STATUS is VALID. If it is not, a statement that uses the view stores the result of compiling it.
     pub valid: bool,
     pub epoch: u64,

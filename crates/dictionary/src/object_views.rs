@@ -169,7 +169,7 @@ pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.n
     c.seq# and bitand(c.property, 1) = 0{filter}";
 
 pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, decode(t.type#, 0, 'BEFORE STATEMENT', 1, \
-    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW') trigger_type, substr(decode(t.insert$, 1, ' OR \
+    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF') trigger_type, substr(decode(t.insert$, 1, ' OR \
     INSERT') || decode(t.update$, 1, ' OR UPDATE') || decode(t.delete$, 1, ' OR DELETE'), 5) triggering_event, \
     bu.name table_owner, decode(b.type#, 4, 'VIEW', 'TABLE') base_object_type, b.name table_name, cast(null as \
     varchar2(4000)) column_name, 'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname \

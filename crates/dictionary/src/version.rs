@@ -154,6 +154,8 @@ impl State for ViewDef {
             name,
             text,
             columns,
+            types,
+            triggers,
             read_only,
             check_option,
             bequeaths,
@@ -161,7 +163,12 @@ impl State for ViewDef {
             valid: _,
             epoch: _,
         } = self;
-        over(((object, owner_id, owner, name), text, columns, (read_only, check_option, bequeaths, catalog)))
+        over((
+            (object, owner_id, owner, name),
+            text,
+            (columns, types, triggers),
+            (read_only, check_option, bequeaths, catalog),
+        ))
     }
 }
 

@@ -56,7 +56,8 @@ pub use flashback::scn_of_number;
 pub use options::Options;
 pub use plan::rows as plan_rows;
 pub use plan::{
-    BindType, Column, Firing, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Trigger, Variables, is_alike,
+    BindType, Column, Firing, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Trigger, Variables,
+    is_alike,
 };
 pub use scroll::Scroll;
 pub use session_state::SessionState;

@@ -45,7 +45,8 @@ fn a_statement_that_begins_again_fires_its_triggers_again() {
     waiting.join().expect("the second session ends");
     assert_eq!(one(&mut first, "select a from t"), "12");
     // The work of the first attempt is undone, except in autonomous transactions.
-    let list = |column: &str, of: &str| format!("select listagg({column}, ' ') within group (order by {column}) from {of}");
+    let list =
+        |column: &str, of: &str| format!("select listagg({column}, ' ') within group (order by {column}) from {of}");
     assert_eq!(one(&mut first, &list("what", "log")), "1>2 2>12");
     assert_eq!(one(&mut first, &list("what", "tried")), "row 1 row 1 row 2 statement statement statement");
 }

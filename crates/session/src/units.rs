@@ -2,9 +2,7 @@
 
 use crate::core::Core;
 use crate::world::World;
-use dictionary::{
-    Catalog, ErrorLine, ObjectDef, ObjectKind, ProcedureDef, SessionCatalog, UnitKind, Verdict,
-};
+use dictionary::{Catalog, ErrorLine, ObjectDef, ObjectKind, ProcedureDef, SessionCatalog, UnitKind, Verdict};
 use plsql::{StoredUnit, TriggerColumn, TriggerTable};
 use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::rc::Rc;
@@ -47,11 +45,16 @@ pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit,
     Ok(Some((StoredUnit { owner, name, kind: UnitKindOfText::Trigger, source }, table)))
 }
 
-/// The columns of a table that a trigger on it may name.
+/// The columns of a table or view that a trigger on it may name.
 pub fn trigger_table(world: &mut World<'_>, table: u32) -> Result<Option<TriggerTable>> {
     let names = world.core.names()?;
-    let Some(table) = names.image().table(ObjectId(table))? else { return Ok(None) };
-    let seen = table.columns.iter().enumerate().filter(|(_, column)| !column.hidden);
+    let image = names.image();
+    let columns = match image.table(ObjectId(table))? {
+        Some(table) => table.columns.clone(),
+        None if image.view(ObjectId(table))?.is_some() => image.columns(ObjectId(table))?,
+        None => return Ok(None),
+    };
+    let seen = columns.iter().enumerate().filter(|(_, column)| !column.hidden);
     let column = |(at, column): (usize, &dictionary::ColumnDef)| TriggerColumn {
         name: column.name.clone(),
         ty: column.data_type,

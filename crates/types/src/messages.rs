@@ -1266,6 +1266,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 25001, "cannot create this trigger type on this type of view"),
     (Ora, 25002, "cannot create INSTEAD OF triggers on tables"),
     (Ora, 25003, "cannot change NEW values for this column type in trigger"),
+    (Ora, 25004, "WHEN clause is not allowed in INSTEAD OF triggers"),
     (Ora, 25006, "cannot specify this column in UPDATE OF clause"),
     (Ora, 25022, "cannot reference a trigger of a different type"),
     (Ora, 25023, "Cyclic trigger dependency is not allowed"),

@@ -50,3 +50,5 @@ pub const CON_RELY: i64 = 32;
 pub const VIEW_READ_ONLY: i64 = 1;
 pub const VIEW_CHECK_OPTION: i64 = 2;
 pub const VIEW_BEQUEATHS: i64 = 4;
+/// The view has triggers.
+pub const VIEW_TRIGGERS: i64 = 8;

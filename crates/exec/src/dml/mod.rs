@@ -7,6 +7,7 @@ mod direct;
 mod fire;
 mod fire_row;
 mod insert;
+mod instead;
 pub(crate) mod keys;
 mod later;
 mod locks;

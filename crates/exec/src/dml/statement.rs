@@ -3,6 +3,7 @@
 use super::delete::Delete;
 use super::fire::When;
 use super::insert::{Branch, Insert, build_insert, insert_all};
+use super::instead::Instead;
 use super::merge::Merge;
 use super::row::DmlRun;
 use super::update::Update;
@@ -21,6 +22,7 @@ pub enum Dml {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Merge(Box<Merge>),
+    Instead(Box<Instead>),
 }
 
 impl Dml {
@@ -45,6 +47,7 @@ impl Dml {
             PlanBody::Update(u) => Dml::Update(Box::new(Update::build(u, b)?)),
             PlanBody::Delete(d) => Dml::Delete(Box::new(Delete::build(d, b)?)),
             PlanBody::Merge(x) => Dml::Merge(Box::new(Merge::build(x, b)?)),
+            PlanBody::Instead(i) => Dml::Instead(Box::new(Instead::build(i, b)?)),
         })
     }
 
@@ -123,6 +126,7 @@ impl Dml {
             Dml::Update(u) => !u.writer.firings.is_empty(),
             Dml::Delete(d) => !d.writer.firings.is_empty(),
             Dml::Merge(x) => !x.writer.firings.is_empty(),
+            Dml::Instead(_) => false,
         }
     }
 
@@ -148,6 +152,7 @@ impl Dml {
             Dml::Update(u) => u.writer.firings.fire_statement(when, cx),
             Dml::Delete(d) => d.writer.firings.fire_statement(when, cx),
             Dml::Merge(x) => x.writer.firings.fire_statement(when, cx),
+            Dml::Instead(_) => Ok(()),
         }
     }
 
@@ -160,6 +165,7 @@ impl Dml {
             Dml::Update(u) => u.run(&mut run, m, cx)?,
             Dml::Delete(d) => d.run(&mut run, m, cx)?,
             Dml::Merge(x) => x.run(&mut run, m, cx)?,
+            Dml::Instead(i) => i.run(&mut run, m, cx)?,
         }
         if !run.restart {
             self.note_changes(run.rows, cx);
@@ -175,6 +181,7 @@ impl Dml {
             Dml::Delete(d) => d.writer.note_changes(Changes { deleted: rows, ..none }, cx),
             Dml::InsertAll { branches, .. } => branches.iter().for_each(|b| b.insert.writer.note_own_changes(cx)),
             Dml::Merge(x) => x.writer.note_own_changes(cx),
+            Dml::Instead(_) => {}
         }
     }
 }

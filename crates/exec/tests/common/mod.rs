@@ -420,6 +420,8 @@ impl<'i> Session<'i> {
                     name: v.name.last().into(),
                     text: v.text.clone(),
                     columns: v.columns.iter().map(|c| c.name.clone()).collect(),
+                    types: Vec::new(),
+                    triggers: Vec::new(),
                     read_only: v.read_only,
                     check_option: false,
                     bequeaths: false,

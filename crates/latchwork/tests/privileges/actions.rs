@@ -239,7 +239,11 @@ pub const ACTIONS: &[Action] = &[
     ddl("create or replace procedure o.mp is begin null; end;", On::System, &[&["create any procedure"]]),
     ddl("create or replace package o.mk is n number; end;", On::System, &[&["create any procedure"]]),
     ddl("create trigger o.mg before insert on o.dt2 begin null; end;", On::System, &[&["create any trigger"]]),
-    ddl("create or replace trigger o.mg after delete on o.dt2 begin null; end;", On::System, &[&["create any trigger"]]),
+    ddl(
+        "create or replace trigger o.mg after delete on o.dt2 begin null; end;",
+        On::System,
+        &[&["create any trigger"]],
+    ),
     // In the schema of SYS, where no ANY privilege applies.
     Action { dba: false, ..system("create table sys.mt (a number)", &[]) },
     Action { dba: false, ..system("create or replace procedure sys.mp is begin null; end;", &[]) },

@@ -122,6 +122,17 @@ pub struct Firing {
     pub assigned: Vec<u16>,
 }
 
+impl TriggerEvent {
+    /// The statement of the event.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerEvent::Insert => "INSERT",
+            TriggerEvent::Update => "UPDATE",
+            TriggerEvent::Delete => "DELETE",
+        }
+    }
+}
+
 impl Firing {
     /// Stands before and after each name in [`Firing::updated`]: no name contains it.
     pub const SEPARATOR: char = '"';
@@ -172,6 +183,21 @@ pub struct DeletePlan {
     pub returning: Vec<(Expr, Column)>,
 }
 
+/// A change of rows of a view, for which its INSTEAD OF triggers stand.
+#[derive(Clone, Debug, Image)]
+pub struct InsteadPlan {
+    /// The triggers are those before the row.
+    pub firing: Firing,
+    /// The rows of a query, or of the view; `None` for VALUES.
+    pub query: Option<QueryPlan>,
+    /// The columns of the view's row; none for INSERT.
+    pub old: Vec<Reg>,
+    /// The columns of the new row; none for DELETE.
+    pub new: Vec<Reg>,
+    /// The values of the new row; the others are those of the old row.
+    pub sets: Vec<SetItem>,
+}
+
 #[derive(Clone, Debug, Image)]
 pub struct MergePlan {
     pub target: Target,
@@ -208,6 +234,7 @@ pub enum PlanBody {
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
     Merge(Box<MergePlan>),
+    Instead(Box<InsteadPlan>),
 }
 
 impl PlanBody {
@@ -223,6 +250,7 @@ impl PlanBody {
             PlanBody::Update(u) => Some(&u.source),
             PlanBody::Delete(d) => Some(&d.source),
             PlanBody::Merge(m) => Some(&m.source),
+            PlanBody::Instead(i) => i.query.as_ref().map(|query| &query.source),
         }
     }
 
@@ -238,6 +266,7 @@ impl PlanBody {
             PlanBody::Update(u) => Some(&mut u.source),
             PlanBody::Delete(d) => Some(&mut d.source),
             PlanBody::Merge(m) => Some(&mut m.source),
+            PlanBody::Instead(i) => i.query.as_mut().map(|query| &mut query.source),
         }
     }
 }

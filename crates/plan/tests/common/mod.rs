@@ -85,6 +85,8 @@ impl Catalog for Tables {
                 name: "V".into(),
                 text: "select id, name n from big where k = 5".into(),
                 columns: Vec::new(),
+                types: Vec::new(),
+                triggers: Vec::new(),
                 read_only: false,
                 check_option: false,
                 bequeaths: false,

@@ -133,11 +133,7 @@ impl Units {
     }
 
     /// [`World::stored_trigger`].
-    pub(super) fn ask_trigger<W: World>(
-        &self,
-        w: &mut W,
-        number: u32,
-    ) -> Result<Option<(StoredUnit, TriggerTable)>> {
+    pub(super) fn ask_trigger<W: World>(&self, w: &mut W, number: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
         let answer = w.stored_trigger(number);
         self.heard(w, &answer, |answer| Asked::Trigger { number, answer: mark_of_trigger(answer) });
         answer
@@ -235,7 +231,9 @@ fn is_same<W: World>(w: &mut W, asked: &Asked) -> bool {
             let schema = w.schema();
             w.stored_unit(Some(&schema), name).is_ok_and(|now| mark_of_units(&now) == *answer)
         }
-        Asked::Trigger { number, answer } => w.stored_trigger(*number).is_ok_and(|now| mark_of_trigger(&now) == *answer),
+        Asked::Trigger { number, answer } => {
+            w.stored_trigger(*number).is_ok_and(|now| mark_of_trigger(&now) == *answer)
+        }
         Asked::Execute { owner, name, answer } => w.may_execute(owner, name).is_ok_and(|now| now as u8 == *answer),
         Asked::Valid { owner, name } => w.is_valid_unit(owner, name),
         Asked::Number { owner, name, answer } => w.unit_number(owner, name) == *answer,

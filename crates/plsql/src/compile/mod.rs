@@ -46,8 +46,8 @@ mod type_refs;
 mod unit;
 mod units;
 
-pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 pub(crate) use rows::EVENT_PARAMETERS;
+pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 pub(crate) use trigger::{CompiledTrigger, compile_trigger};
 pub(crate) use unit::compile_unit;
 pub(crate) use units::Units;

@@ -68,7 +68,8 @@ impl<W: World> Compiler<'_, W> {
         }
         let [Part::Call(args)] = n.parts.as_slice() else { return Ok(None) };
         let [Argument { name: None, value }] = args.as_slice() else { return Ok(None) };
-        let is_own = matches!(self.lookup("UPDATING"), Some(Symbol::Var(Var { loc: Loc::Frame { level: 0, slot: 2 }, .. })));
+        let is_own =
+            matches!(self.lookup("UPDATING"), Some(Symbol::Var(Var { loc: Loc::Frame { level: 0, slot: 2 }, .. })));
         if n.first.quoted || n.first.name != "UPDATING" || !is_own {
             return Ok(None);
         }

@@ -1,8 +1,8 @@
 //! Symbols: the meaning of names.
 
+use crate::code::RowUse;
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
-use crate::code::RowUse;
 use crate::world::{ColumnInfo, TriggerColumn};
 use sql::plsql::ast::{Expr, Mode};
 use std::collections::HashMap;

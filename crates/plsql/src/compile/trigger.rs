@@ -97,7 +97,7 @@ fn rows_of(header: &TriggerHeader, text: &str, table: &TriggerTable) -> Rows {
     let mut rows = Rows {
         old_alias: header.old_alias.clone(),
         new_alias: header.new_alias.clone(),
-        exist: header.for_each_row,
+        exist: header.for_each_row || header.timing == TriggerTiming::InsteadOf,
         may_assign: header.timing == TriggerTiming::Before && has_new,
         columns: table.columns.clone(),
         uses: Vec::new(),
@@ -129,7 +129,8 @@ impl<W: World> Compiler<'_, W> {
                 TriggerEvent::Insert | TriggerEvent::Delete => &[],
             };
             for column in columns {
-                let is_there = self.rows.as_ref().is_some_and(|rows| rows.columns.iter().any(|c| c.name == column.name));
+                let is_there =
+                    self.rows.as_ref().is_some_and(|rows| rows.columns.iter().any(|c| c.name == column.name));
                 if !is_there {
                     // The column was renamed or dropped.
                     let error = Ora::with(904, &[&format_args!("\"{}\"", column.name)]).at(column.pos);

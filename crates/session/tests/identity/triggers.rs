@@ -37,6 +37,7 @@ fn a_trigger_has_the_rights_of_its_owner() {
          o> select w from t where n = 2 => by x
          x> create trigger x.bad before insert on o.t begin insert into o.log values ('x'); end; => ok
          u> insert into o.t (n) values (3) => ORA-04098
+         u> rollback => ok
          x> alter trigger x.xt disable => ok
          x> alter trigger o.tr disable => ORA-01031
          x> drop trigger x.bad => ok
@@ -92,6 +93,7 @@ fn a_dropped_user_takes_its_triggers_along() {
     let mut db = logged();
     db.play(
         "sys> create user y identified by y => ok
+         sys> grant unlimited tablespace to y => ok
          sys> create trigger y.yt before insert on o.t for each row begin :new.w := 'y'; end; => ok
          sys> create table y.yy (n number) => ok
          sys> create trigger o.oy after insert on y.yy begin null; end; => ok

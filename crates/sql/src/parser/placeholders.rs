@@ -94,7 +94,8 @@ mod tests {
         assert!(seen("call f(:x) into :y").0);
         assert!(seen("<<l>> begin null; end;").0);
         assert!(seen("with q as (select 1 from dual) select * from q").1);
-        let trigger = "create or replace editionable trigger t before insert on x for each row begin :new.a := :old.b; end;";
+        let trigger =
+            "create or replace editionable trigger t before insert on x for each row begin :new.a := :old.b; end;";
         assert_eq!(seen(trigger).2, names(&[]));
         assert_eq!(seen("create table trigger as select :a x from dual").2, names(&[("A", false)]));
         assert_eq!(seen(""), (false, false, Vec::new()));

@@ -10,9 +10,30 @@ use types::Ora;
 
 /// The events of triggers on schemas and the database.
 const OTHER_EVENTS: &[&str] = &[
-    "ALTER", "ANALYZE", "ASSOCIATE", "AUDIT", "CLONE", "COMMENT", "CREATE", "DB_ROLE_CHANGE", "DDL", "DISASSOCIATE",
-    "DROP", "GRANT", "LOGOFF", "LOGON", "NOAUDIT", "RENAME", "REVOKE", "SERVERERROR", "SHUTDOWN", "STARTUP", "SUSPEND",
-    "TRUNCATE", "UNPLUG", "SET",
+    "ALTER",
+    "ANALYZE",
+    "ASSOCIATE",
+    "AUDIT",
+    "CLONE",
+    "COMMENT",
+    "CREATE",
+    "DB_ROLE_CHANGE",
+    "DDL",
+    "DISASSOCIATE",
+    "DROP",
+    "GRANT",
+    "LOGOFF",
+    "LOGON",
+    "NOAUDIT",
+    "RENAME",
+    "REVOKE",
+    "SERVERERROR",
+    "SHUTDOWN",
+    "STARTUP",
+    "SUSPEND",
+    "TRUNCATE",
+    "UNPLUG",
+    "SET",
 ];
 
 /// Parses the header of a trigger's source, which begins at the word TRIGGER. The body is not examined.
@@ -85,7 +106,10 @@ impl Parser<'_> {
         if for_each_row && !(self.eat_word("EACH") && self.eat_word("ROW")) {
             return Err(self.refused(4079));
         }
-        if self.at_word("FORWARD") || self.at_word("REVERSE") || self.at_word("CROSSEDITION") || self.at_word("PRECEDES")
+        if self.at_word("FORWARD")
+            || self.at_word("REVERSE")
+            || self.at_word("CROSSEDITION")
+            || self.at_word("PRECEDES")
         {
             return Err(self.refused(3001));
         }
