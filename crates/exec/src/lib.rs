@@ -63,4 +63,4 @@ pub use scroll::Scroll;
 pub use session_state::SessionState;
 pub use shared::Shared;
 pub use statistics::{Figures, Timing, digest};
-pub use trigger::{RowOf, TriggerRow};
+pub use trigger::{ROWID_COLUMN, RowOf, TriggerRow};

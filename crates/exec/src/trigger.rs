@@ -10,6 +10,9 @@ pub enum RowOf {
     New,
 }
 
+/// The column number of ROWID, which a trigger may read.
+pub const ROWID_COLUMN: u16 = u16::MAX;
+
 /// The rows of a trigger, in the registers of the statement that fires it.
 ///
 /// Values are taken out and put back instead of copied: a trigger for each row of many rows allocates nothing for them.
@@ -20,13 +23,20 @@ pub struct TriggerRow<'a> {
     old: &'a [Reg],
     /// The registers of the new row; of DELETE none.
     new: &'a [Reg],
+    /// The register of the row's address, if the row is stored.
+    rowid: Option<Reg>,
     /// The columns that the statement expects to be assigned.
     assignable: &'a [u16],
 }
 
 impl<'a> TriggerRow<'a> {
-    pub fn new(regs: &'a mut [Value], old: &'a [Reg], new: &'a [Reg], assignable: &'a [u16]) -> TriggerRow<'a> {
-        TriggerRow { regs, old, new, assignable }
+    pub fn new(
+        regs: &'a mut [Value],
+        (old, new): (&'a [Reg], &'a [Reg]),
+        rowid: Option<Reg>,
+        assignable: &'a [u16],
+    ) -> TriggerRow<'a> {
+        TriggerRow { regs, old, new, rowid, assignable }
     }
 
     fn register(&self, of: RowOf, column: u16) -> Option<Reg> {
@@ -36,6 +46,10 @@ impl<'a> TriggerRow<'a> {
 
     /// Takes the value of a column; NULL in a row that the event does not have.
     pub fn take(&mut self, of: RowOf, column: u16) -> Value {
+        if column == ROWID_COLUMN {
+            let is_there = !if of == RowOf::Old { self.old } else { self.new }.is_empty();
+            return self.rowid.filter(|_| is_there).map_or(Value::Null, |reg| self.regs[reg as usize].clone());
+        }
         self.register(of, column).map_or(Value::Null, |reg| std::mem::take(&mut self.regs[reg as usize]))
     }
 

@@ -49,9 +49,9 @@ pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit,
 pub fn trigger_table(world: &mut World<'_>, table: u32) -> Result<Option<TriggerTable>> {
     let names = world.core.names()?;
     let image = names.image();
-    let columns = match image.table(ObjectId(table))? {
-        Some(table) => table.columns.clone(),
-        None if image.view(ObjectId(table))?.is_some() => image.columns(ObjectId(table))?,
+    let (columns, has_rowids) = match image.table(ObjectId(table))? {
+        Some(table) => (table.columns.clone(), true),
+        None if image.view(ObjectId(table))?.is_some() => (image.columns(ObjectId(table))?, false),
         None => return Ok(None),
     };
     let seen = columns.iter().enumerate().filter(|(_, column)| !column.hidden);
@@ -61,7 +61,13 @@ pub fn trigger_table(world: &mut World<'_>, table: u32) -> Result<Option<Trigger
         position: at as u16,
         is_virtual: column.virtual_text.is_some(),
     };
-    Ok(Some(TriggerTable { columns: seen.map(column).collect() }))
+    let rowid = TriggerColumn {
+        name: "ROWID".to_string(),
+        ty: types::DataType::Rowid,
+        position: exec::ROWID_COLUMN,
+        is_virtual: false,
+    };
+    Ok(Some(TriggerTable { columns: seen.map(column).chain(has_rowids.then_some(rowid)).collect() }))
 }
 
 /// Notes in the library cache that a unit is linked.

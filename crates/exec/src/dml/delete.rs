@@ -67,6 +67,10 @@ impl Delete {
                 Err(e) => break Err(e),
             }
             let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
+            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
+            if let Err(e) = self.writer.fire_row(When::Before, event, None, m, cx) {
+                break Err(e);
+            }
             if self.by_bytes {
                 self.writer.delete_bytes_later(rowid, self.source.kept_bytes())?;
             } else {
@@ -99,7 +103,7 @@ impl Delete {
         }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
-            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, single: false };
+            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
             self.writer.fire_row(When::Before, event, None, m, cx)?;
             if !self.writer.delete(row.at(), &self.old, &seen, m, cx)? {
                 run.restart = true;

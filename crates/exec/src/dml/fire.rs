@@ -1,7 +1,7 @@
 //! Triggers that a statement fires (E33).
 //!
 //! The plan lists the triggers of each event. A statement on a table without triggers has an empty list and pays
-//! nothing per row; triggers for each row exclude all changes in batches.
+//! nothing per row.
 
 use crate::ctx::ExecCtx;
 use crate::session_state::Caller;
@@ -43,6 +43,11 @@ impl Firings {
     /// Whether triggers fire for each row.
     pub fn has_rows(&self) -> bool {
         self.all.iter().any(Firing::has_rows)
+    }
+
+    /// Whether triggers fire after each row, when the row must have been changed.
+    pub fn has_after_rows(&self) -> bool {
+        self.all.iter().any(|firing| !firing.after_row.is_empty())
     }
 
     pub(super) fn find(&self, event: TriggerEvent) -> Option<usize> {

@@ -14,6 +14,8 @@ pub struct RowEvent<'a> {
     pub event: TriggerEvent,
     /// The registers of the old row; of INSERT none.
     pub old: &'a [Reg],
+    /// The register of the row's address, in which the new one is put after the change.
+    pub rowid: Reg,
     /// The statement inserts a single row, so that triggers before it may see the table.
     pub single: bool,
 }
@@ -63,7 +65,10 @@ impl Writer {
         let firing = &firings.all[n];
         let list = if when == When::Before { &firing.before_row } else { &firing.after_row };
         let new: &[Reg] = if of.event == TriggerEvent::Delete { &[] } else { new };
-        let mut row = TriggerRow::new(&mut m.regs, of.old, new, &firing.assigned);
+        // A new row has no address yet.
+        let is_stored = when == When::After || of.event != TriggerEvent::Insert;
+        let rowid = is_stored.then_some(of.rowid);
+        let mut row = TriggerRow::new(&mut m.regs, (of.old, new), rowid, &firing.assigned);
         fire(list, firing, &caller, Some(&mut row), cx)
     }
 

@@ -63,7 +63,7 @@ impl Insert {
     /// Inserts a row. `single`: the statement inserts no other row.
     pub fn one(&mut self, single: bool, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
-        let event = RowEvent { event: TriggerEvent::Insert, old: &[], single };
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single };
         self.writer.fire_row(When::Before, event, None, m, cx)?;
         let at = self.writer.insert(m, cx)?;
         at.at().put(m, self.rowid);
@@ -137,6 +137,8 @@ impl Insert {
         }
         m.sequence_values.fill(None);
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, None, m, cx)?;
         self.writer.insert_later(m, cx)
     }
 

@@ -57,7 +57,7 @@ impl Instead {
         set_row(&self.new, &self.old, &self.sets, m, cx)?;
         let caller = self.firings.statement_caller(cx);
         let Some(firing) = self.firings.all.first() else { return Ok(()) };
-        let mut row = TriggerRow::new(&mut m.regs, &self.old, &self.new, &[]);
+        let mut row = TriggerRow::new(&mut m.regs, (&self.old, &self.new), None, &[]);
         fire(&firing.before_row, firing, &caller, Some(&mut row), cx)?;
         run.rows += 1;
         Ok(())

@@ -120,7 +120,7 @@ impl Merge {
             return Err(Ora::new(30926)); // a source row matches twice
         }
         changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
-        let event = RowEvent { event: TriggerEvent::Update, old: &self.old, single: false };
+        let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
         self.writer.fire_row(When::Before, event, Some(&u.set), m, cx)?;
         // DELETE WHERE sees the updated row; if it holds, the update itself is omitted.
         let delete = match &u.delete {
@@ -151,9 +151,10 @@ impl Merge {
         }
         m.sequence_values.fill(None);
         new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
-        let event = RowEvent { event: TriggerEvent::Insert, old: &[], single: false };
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single: false };
         self.writer.fire_row(When::Before, event, None, m, cx)?;
         let at = self.writer.insert(m, cx)?;
+        at.at().put(m, self.rowid);
         self.writer.fire_row(When::After, event, None, m, cx)?;
         run.changed(&at);
         Ok(())
@@ -175,7 +176,7 @@ fn delete_matched(
     }
     writer.fire_row(When::After, updated, None, m, cx)?;
     let new = writer.new.clone();
-    let event = RowEvent { event: TriggerEvent::Delete, old: &new, single: false };
+    let event = RowEvent { event: TriggerEvent::Delete, old: &new, rowid: updated.rowid, single: false };
     writer.fire_row(When::Before, event, None, m, cx)?;
     let done = writer.delete(row.at(), updated.old, seen, m, cx)?;
     if done {

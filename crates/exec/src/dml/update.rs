@@ -94,7 +94,7 @@ impl Update {
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
-            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, single: false };
+            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
             self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
             let Some(at) = self.writer.update(row.at(), &self.old, &self.columns, &seen, m, cx)? else {
                 run.restart = true;
@@ -153,6 +153,8 @@ impl Update {
                 return Ok(Some(rowid));
             }
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
+            self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
             self.writer.update_later(rowid, &self.old, &self.columns, m, cx)?;
             return Ok(Some(rowid));
         }

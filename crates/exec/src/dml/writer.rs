@@ -295,8 +295,14 @@ impl Writer {
 
     /// Whether rows may be inserted in batches: computing a row never needs the outcome of an earlier one.
     pub fn takes_batches(&self) -> bool {
-        let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches() && !self.firings.has_rows();
+        let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches() && self.rows_may_wait();
         matches!(self.storage, Storage::Heap(_)) && plain
+    }
+
+    /// Whether a row may be changed after later rows have been computed. Triggers before a row do not see the table;
+    /// only a foreign key to it could.
+    fn rows_may_wait(&self) -> bool {
+        !self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty()
     }
 
     /// Adds the row in the new registers to the batch. On an error, the batch must be flushed before it is raised: an
@@ -446,7 +452,7 @@ impl Writer {
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
         let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
-        matches!(self.storage, Storage::Heap(_)) && !single && !self.firings.has_rows()
+        matches!(self.storage, Storage::Heap(_)) && !single && self.rows_may_wait()
     }
 
     /// Notes an update of the row at `rowid` from the columns in `old` to the new registers.
@@ -499,7 +505,8 @@ impl Writer {
     /// Whether rows may be updated (or deleted) by their bytes: only types, NOT NULL and indexes need columns that the
     /// statement does not name.
     pub fn takes_bytes(&self, deleting: bool) -> bool {
-        self.takes_changes(deleting) && self.checks.is_empty() && self.children.is_empty()
+        let plain = self.checks.is_empty() && self.children.is_empty() && !self.firings.has_rows();
+        self.takes_changes(deleting) && plain
     }
 
     /// As [`Writer::update_later`], for a row with the bytes `before`. The new registers hold the new values of

@@ -10,7 +10,7 @@ use crate::code::RowUse;
 use crate::op::Root;
 use crate::ty::Ty;
 use crate::world::World;
-use exec::RowOf;
+use exec::{ROWID_COLUMN, RowOf};
 use sql::lexer::{TokenKind, lex};
 use sql::plsql::ast::{Ident, Pos};
 use types::Ora;
@@ -71,7 +71,8 @@ impl<W: World> Compiler<'_, W> {
     /// The column of a row that `:alias.field` names, in a trigger. `assigned`: the column is a target.
     ///
     /// # Errors
-    /// PLS-00049 for another name. ORA-04082, ORA-04084, ORA-04085 and ORA-25003 are errors of CREATE TRIGGER, too.
+    /// PLS-00049 for another name. ORA-04082, ORA-04084, ORA-04085, ORA-04087 and ORA-25003 are errors of CREATE
+    /// TRIGGER, too.
     pub(super) fn row_column(
         &mut self,
         alias: &str,
@@ -96,8 +97,8 @@ impl<W: World> Compiler<'_, W> {
         }
         let field = field.ok_or_else(unknown)?;
         let column = rows.columns.iter().find(|column| column.name == field.name).ok_or_else(unknown)?;
-        if assigned && column.is_virtual {
-            let error = Ora::new(25003);
+        if assigned && (column.is_virtual || column.position == ROWID_COLUMN) {
+            let error = Ora::new(if column.is_virtual { 25003 } else { 4087 });
             rows.refused.get_or_insert(error.clone());
             return Err(error.at(pos));
         }
