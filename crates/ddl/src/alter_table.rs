@@ -116,21 +116,15 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             Some(rows) if table.temporary.is_none() => crate::index::coalesce(work, &rows),
             _ => Err(Ora::unsupported().at(pos.0)),
         },
+        AlterTableAction::AllTriggers(enable) => crate::trigger::set_all(work, table, *enable),
         AlterTableAction::Other { text, pos } => other(text, pos.0),
     }
 }
 
-/// Accepts clauses that change nothing because no row could show their effect: space allocated ahead, triggers and
-/// disabled table locks that do not exist, columns that are gone already. Other clauses are refused.
+/// Accepts clauses that change nothing because no row could show their effect: space allocated ahead, disabled table
+/// locks that do not exist, columns that are gone already. Other clauses are refused.
 fn other(text: &str, pos: u32) -> Result<()> {
-    const HARMLESS: &[&str] = &[
-        "DEALLOCATE UNUSED",
-        "ALLOCATE EXTENT",
-        "ENABLE ALL TRIGGERS",
-        "DISABLE ALL TRIGGERS",
-        "ENABLE TABLE LOCK",
-        "DROP UNUSED COLUMNS",
-    ];
+    const HARMLESS: &[&str] = &["DEALLOCATE UNUSED", "ALLOCATE EXTENT", "ENABLE TABLE LOCK", "DROP UNUSED COLUMNS"];
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
 

@@ -11,10 +11,10 @@ use types::{ObjectId, Ora, Result};
 pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
     let AlterCompile { kind: _, name, body, action, pos } = alter;
     let target = work.target(name)?;
-    if *action != CompileAction::Compile {
-        return Err(Ora::with(4080, &[&target.name]).at(target.pos));
-    }
     let stored = match alter.kind {
+        CompileKind::Stored(StoredKind::Trigger) => return crate::trigger::alter(work, &target, action),
+        // ENABLE and DISABLE are for triggers.
+        _ if *action != CompileAction::Compile => return Err(Ora::new(922).at(target.pos)),
         CompileKind::View => {
             let object = work.existing(&target, ObjectKind::View, 942)?;
             work.require(&target, None, SystemPrivilege::AlterAnyTable)?;

@@ -339,6 +339,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         indexes: Vec::new(),
         constraints: Vec::new(),
         referenced_by: Vec::new(),
+        triggers: Vec::new(),
         statistics: None,
         // PRIVATE is refused.
         temporary: create.temporary.as_ref().map(|Temporary { private: _, preserve }| match preserve {
@@ -418,6 +419,7 @@ pub fn bits(table: &TableDef) -> i64 {
         (!table.options.logging, property::TAB_NOLOGGING),
         (table.options.minimize_records, property::TAB_MINIMIZE_RECORDS),
         (table.options.row_movement, property::TAB_ROW_MOVEMENT),
+        (!table.triggers.is_empty(), property::TAB_TRIGGERS),
     ];
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }

@@ -22,7 +22,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     for index in &def.indexes {
         index_rows::remove(work, index)?;
     }
-    for (trigger, _) in work.image.triggers_on(object) {
+    for trigger in work.image.triggers_on(object) {
         crate::stored::remove_unit(work, trigger)?;
     }
     if let Some(heap) = def.heap_table() {
@@ -60,7 +60,11 @@ pub fn enforces(table: &TableDef, object: ObjectId) -> bool {
     })
 }
 
+/// Drops a view with its comments and triggers.
 pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    for trigger in work.image.triggers_on(object) {
+        crate::stored::remove_unit(work, trigger)?;
+    }
     work.change().delete_by(Base::View, by(self::view::OBJ, object))?;
     work.change().delete_by(Base::Word, by(word::OBJ, object))?;
     work.change().delete_by(Base::Error, by(error::OBJ, object))?;

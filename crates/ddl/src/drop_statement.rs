@@ -51,6 +51,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
             work.require(&target, None, S::DropAnySequence)?;
             sequence(work, object)
         }
+        DropKind::Stored(sql::ast::StoredKind::Trigger) => crate::trigger::drop(work, &target),
         DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind),
         DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
         _ => Err(Ora::unsupported().at(pos.0)),

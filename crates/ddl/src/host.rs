@@ -41,6 +41,16 @@ pub struct Described {
     pub nullable: bool,
 }
 
+/// The result of compiling a trigger: its errors, and the columns of its rows that it uses.
+#[derive(Clone, Debug, Default)]
+pub struct CompiledTrigger {
+    pub errors: Vec<dictionary::ErrorLine>,
+    pub new_read: Vec<String>,
+    /// All columns of the new row that it may assign.
+    pub new_assigned: Vec<String>,
+    pub old_read: Vec<String>,
+}
+
 /// The services that DDL needs from the crates above it.
 pub trait Host {
     fn parts(&mut self) -> Parts<'_>;
@@ -147,6 +157,14 @@ pub trait Host {
         kind: StoredKind,
         source: &str,
     ) -> Result<Vec<dictionary::ErrorLine>>;
+    /// Compiles a trigger of that owner on a table without storing it.
+    ///
+    /// # Errors
+    /// Those that keep CREATE TRIGGER from storing a trigger: ORA-04082, ORA-04084, ORA-04085.
+    fn compile_trigger(&mut self, owner: &str, source: &str, table: ObjectId) -> Result<CompiledTrigger> {
+        let _ = (owner, source, table);
+        Err(Ora::unsupported())
+    }
     /// The results of compiling other units and views for this statement, to be stored with it.
     fn take_verdicts(&mut self) -> Vec<Verdict> {
         Vec::new()

@@ -61,6 +61,7 @@ mod synonym;
 mod system_statistics;
 mod tablespace;
 mod tree;
+mod trigger;
 mod truncate;
 mod undo_tablespace;
 mod user;
@@ -70,12 +71,12 @@ mod virtual_column;
 mod work;
 
 pub use datafile_state::settle_offline;
-pub use host::{Described, Host, Outcome, Parts, SessionNames, Storage};
+pub use host::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage};
 pub use online::drop_abandoned;
 pub use statistics::request as statistics_request;
 pub use tablespace::{file_meant, finish_drops, shown as shown_file};
 
-use sql::ast::Ddl;
+use sql::ast::{Ddl, StoredKind};
 use types::Result;
 use work::Work;
 
@@ -101,6 +102,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateRole(create) => user::create_role(work, create)?,
         Ddl::AlterRole(alter) => user::alter_role(work, alter)?,
         Ddl::Profile(limits) => profile::define(work, limits)?,
+        Ddl::CreateStored(create) if create.kind == StoredKind::Trigger => return trigger::create(work, create),
         Ddl::CreateStored(create) => return stored::create(work, create),
         Ddl::Edition(statement) => edition::run(work, statement)?,
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,

@@ -17,8 +17,8 @@ pub fn object_kind(kind: StoredKind) -> Result<ObjectKind> {
         StoredKind::PackageBody => ObjectKind::PackageBody,
         StoredKind::Type => ObjectKind::Type,
         StoredKind::TypeBody => ObjectKind::TypeBody,
-        // The executor fires no triggers: a stored trigger that never fires would give wrong results.
-        StoredKind::Trigger | StoredKind::Java => return Err(Ora::unsupported()),
+        StoredKind::Trigger => ObjectKind::Trigger,
+        StoredKind::Java => return Err(Ora::unsupported()),
     })
 }
 
@@ -26,7 +26,6 @@ fn privileges(kind: ObjectKind) -> (SystemPrivilege, SystemPrivilege, SystemPriv
     use SystemPrivilege::*;
     match kind {
         ObjectKind::Type | ObjectKind::TypeBody => (CreateType, CreateAnyType, DropAnyType),
-        ObjectKind::Trigger => (CreateTrigger, CreateAnyTrigger, DropAnyTrigger),
         _ => (CreateProcedure, CreateAnyProcedure, DropAnyProcedure),
     }
 }
@@ -60,7 +59,6 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         Some(object) => {
             crate::virtual_column::disable_indexes(work, object)?;
             work.note_redefined(object);
-            work.change().delete_by(Base::Source, by(source::OBJ, object))?;
             object
         }
         None => {
@@ -72,17 +70,20 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
             object
         }
     };
-    let rows: Vec<Row> = source
-        .split_inclusive('\n')
-        .enumerate()
-        .map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)])
-        .collect();
-    work.change().insert_many(Base::Source, &rows)?;
-    work.change().replace_words(object, &source)?;
+    store_source(work, object, &source)?;
     let flags = flags_of(&source);
     work.update_object(object, &mut |row| row[obj::FLAGS] = int(flags))?;
     store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
+}
+
+/// Replaces the source of a unit.
+pub fn store_source(work: &mut Work<'_>, object: ObjectId, source: &str) -> Result<()> {
+    work.change().delete_by(Base::Source, by(source::OBJ, object))?;
+    let lines = source.split_inclusive('\n').enumerate();
+    let rows: Vec<Row> = lines.map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)]).collect();
+    work.change().insert_many(Base::Source, &rows)?;
+    work.change().replace_words(object, source)
 }
 
 /// The flag of invoker's rights units, for ALL_PROCEDURES.
@@ -107,7 +108,7 @@ fn flags_of(source: &str) -> i64 {
 }
 
 /// The source without the schema before the unit's name, as in ALL_SOURCE.
-fn stored_source(create: &CreateStored) -> String {
+pub fn stored_source(create: &CreateStored) -> String {
     let [schema, name, ..] = create.name.parts.as_slice() else {
         return create.source.clone();
     };
@@ -126,12 +127,7 @@ pub fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[ErrorLine])
 }
 
 pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {
-    let kind = match stored {
-        StoredKind::Trigger => ObjectKind::Trigger,
-        // not a clause: `object_kind` handles every kind
-        stored => object_kind(stored).map_err(|e| e.at(target.pos))?,
-    };
-    let missing = if kind == ObjectKind::Trigger { 4080 } else { 4043 };
+    let kind = object_kind(stored).map_err(|e| e.at(target.pos))?;
     let found = work.names.object(Some(&target.owner_name), &target.name, kind.namespace());
     let Some(object) = found.filter(|object| object.kind == kind).map(|object| object.object) else {
         let shown: &dyn std::fmt::Display = if target.owner == work.session.schema {
@@ -139,7 +135,7 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
         } else {
             &format_args!("{}.{}", target.owner_name, target.name).to_string()
         };
-        return Err(Ora::with(missing, &[shown]).at(target.pos));
+        return Err(Ora::with(4043, &[shown]).at(target.pos));
     };
     let (_, _, any) = privileges(kind);
     work.require(target, None, any)?;

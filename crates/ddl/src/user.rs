@@ -333,8 +333,13 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
                     crate::index_rows::remove(work, &index)?;
                 }
             }
+            // A trigger on an own table is gone already.
             ObjectKind::Trigger => {
-                crate::stored::remove_unit(work, object)?;
+                if let Some(table) = work.image.trigger_base(object)
+                    && work.image.object(table).is_some_and(|table| table.owner_id != owner)
+                {
+                    crate::trigger::remove(work, object, table)?;
+                }
             }
             _ => crate::stored::remove_unit(work, object)?,
         }

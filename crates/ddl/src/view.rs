@@ -50,6 +50,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
                 crate::grant::require_still_grantable(work, object, &target, &create.query)?;
             }
             forget_column_grants(work, object, &columns)?;
+            // As in Oracle, a view loses its triggers.
+            for trigger in work.image.triggers_on(object) {
+                crate::stored::remove_unit(work, trigger)?;
+            }
             work.change().delete_by(Base::View, by(view::OBJ, object))?;
             work.change().delete_by(Base::Col, by(col::OBJ, object))?;
             work.altered(object)?;

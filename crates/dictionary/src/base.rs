@@ -274,8 +274,15 @@ base_tables! {
     Syn "SYN$" 88 syn { OBJ "OBJ#" N, NODE V(128), OWNER V(128), NAME V(128) }
     /// Comments on tables and columns.
     Com "COM$" 97 com { OBJ "OBJ#" N, COL "COL#" N, COMMENT "COMMENT$" V(4000) }
-    /// Triggers.
-    Trigger "TRIGGER$" 81 trigger { OBJ "OBJ#" N, TYPE "TYPE#" N, BASEOBJECT N, ENABLED N }
+    /// Triggers. TYPE# is [`crate::TriggerKind`]; UPDATE$, INSERT$ and DELETE$ are 1 for the events. Lists of quoted
+    /// names ([`crate::quoted`]): UPDATECOLS the columns of UPDATE OF; NEWIN, NEWOUT and OLDIN the columns of the new
+    /// row that the body reads and assigns, and of the old row that it reads; FOLLOWS the triggers of that clause.
+    Trigger "TRIGGER$" 81 trigger {
+        OBJ "OBJ#" N, TYPE "TYPE#" N, BASEOBJECT N, ENABLED N,
+        UPDATE "UPDATE$" N, INSERT "INSERT$" N, DELETE "DELETE$" N,
+        REFOLDNAME V(128), REFNEWNAME V(128), DEFINITION V(4000), WHENCLAUSE V(4000), ACTION "ACTION#" V(32767),
+        UPDATECOLS V(32767), NEWIN V(32767), NEWOUT V(32767), OLDIN V(32767), FOLLOWS V(4000),
+    }
     /// Directories.
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
     /// Jobs of DBMS_JOB. FLAG 1 is broken.

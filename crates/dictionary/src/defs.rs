@@ -48,6 +48,8 @@ pub struct TableDef {
     pub constraints: Vec<ConstraintDef>,
     /// Foreign keys of other tables that refer to this one.
     pub referenced_by: Vec<ForeignKeyTo>,
+    /// Triggers in the order in which they fire.
+    pub triggers: Vec<TriggerDef>,
     pub statistics: Option<TableStatistics>,
     pub temporary: Option<TemporaryKind>,
     pub options: TableOptions,
@@ -100,6 +102,43 @@ impl TableDef {
     }
     pub fn is_fixed(&self) -> bool {
         matches!(self.organization, Organization::Fixed(_))
+    }
+}
+
+types::numbered! {
+    /// The time at which a trigger fires: TYPE# of TRIGGER$.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    pub enum TriggerKind: u8 {
+        BeforeStatement = 0,
+        BeforeRow = 1,
+        AfterStatement = 2,
+        AfterRow = 3,
+        /// INSTEAD OF, of a view.
+        InsteadOfRow = 4,
+    }
+}
+
+/// A trigger of a table or a view.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TriggerDef {
+    pub object: ObjectId,
+    pub owner: String,
+    pub name: String,
+    pub kind: TriggerKind,
+    pub enabled: bool,
+    pub insert: bool,
+    pub update: bool,
+    pub delete: bool,
+    /// The positions of the columns of UPDATE OF; without any, all updates fire the trigger.
+    pub columns: Vec<u16>,
+    /// The positions of the columns that the body assigns in the new row.
+    pub assigns: Vec<u16>,
+}
+
+impl TriggerDef {
+    /// Whether an UPDATE that sets these columns fires the trigger.
+    pub fn fires_for(&self, set: &[u16]) -> bool {
+        self.update && (self.columns.is_empty() || self.columns.iter().any(|column| set.contains(column)))
     }
 }
 
@@ -365,6 +404,10 @@ pub struct ViewDef {
     pub bequeaths: bool,
     /// One of the catalog views: its query resolves names as SYS.
     pub catalog: bool,
+    /// The types of the columns when the view was created.
+    pub types: Vec<DataType>,
+    /// INSTEAD OF triggers in the order in which they fire.
+    pub triggers: Vec<TriggerDef>,
     /// STATUS is VALID. If it is not, a statement that uses the view stores the result of compiling it.
     pub valid: bool,
     pub epoch: u64,

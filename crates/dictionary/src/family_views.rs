@@ -145,6 +145,8 @@ pub(crate) const FAMILIES: &[Family] = &[
             and m.obj# (+) = c.obj# and m.col# (+) = c.col#{filter}",
     ),
     family("TRIGGERS", object_views::TRIGGERS),
+    Family { owner: "", ..family("TRIGGER_COLS", object_views::TRIGGER_COLS) },
+    Family { owner: "trigger_owner", ..family("TRIGGER_ORDERING", object_views::TRIGGER_ORDERING) },
     family("TAB_STATISTICS", statistics_views::TAB_STATISTICS),
     family("TAB_IDENTITY_COLS", object_views::TAB_IDENTITY_COLS),
     family("UNUSED_COL_TABS", object_views::UNUSED_COL_TABS),

@@ -60,7 +60,7 @@ pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};
 pub use handle::{Dictionary, Picture};
-pub use image::Image;
+pub use image::{Image, quoted, trigger_path, unquoted};
 pub use layout::{DictionaryConfig, DictionaryLayout};
 pub use logons::{Account, LogonState};
 pub use names::{Access, Named, Principal, SessionCatalog};

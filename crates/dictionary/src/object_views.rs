@@ -168,14 +168,31 @@ pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.n
     seq$ s, obj$ so where o.obj# = c.obj# and o.type# = 2 and u.user# = o.owner# and s.obj# = c.seq# and so.obj# = \
     c.seq# and bitand(c.property, 1) = 0{filter}";
 
-pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, cast(null as varchar2(16)) trigger_type, \
-    cast(null as varchar2(246)) triggering_event, bu.name table_owner, 'TABLE' base_object_type, b.name table_name, \
-    cast(null as varchar2(4000)) column_name, cast(null as varchar2(422)) referencing_names, cast(null as \
-    varchar2(4000)) when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, cast(null as varchar2(4000)) \
-    description, 'PL/SQL' action_type, cast(null as varchar2(4000)) trigger_body, 'NO' crossedition, 'NO' \
-    before_statement, 'NO' before_row, 'NO' after_row, 'NO' after_statement, 'NO' instead_of_row, 'YES' fire_once, \
-    'NO' apply_server_only from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = t.obj# and u.user# = \
-    o.owner# and b.obj# (+) = t.baseobject and bu.user# (+) = b.owner#{filter}";
+pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, decode(t.type#, 0, 'BEFORE STATEMENT', 1, \
+    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF') trigger_type, substr(decode(t.insert$, 1, ' OR \
+    INSERT') || decode(t.update$, 1, ' OR UPDATE') || decode(t.delete$, 1, ' OR DELETE'), 5) triggering_event, \
+    bu.name table_owner, decode(b.type#, 4, 'VIEW', 'TABLE') base_object_type, b.name table_name, cast(null as \
+    varchar2(4000)) column_name, 'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname \
+    referencing_names, t.whenclause when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, t.definition \
+    description, 'PL/SQL' action_type, t.action# trigger_body, 'NO' crossedition, 'NO' before_statement, 'NO' \
+    before_row, 'NO' after_row, 'NO' after_statement, 'NO' instead_of_row, 'YES' fire_once, 'NO' apply_server_only \
+    from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = \
+    t.baseobject and bu.user# (+) = b.owner#{filter}";
+
+pub(crate) const TRIGGER_COLS: &str = "select trigger_owner, trigger_name, table_owner, table_name, column_name, \
+    decode(is_listed, 0, 'NO', 'YES') column_list, nvl(ltrim(decode(new_in, 0, decode(new_out, 0, '', ' NEW OUT'), \
+    decode(new_out, 0, ' NEW IN', ' NEW IN OUT')) || decode(old_in, 0, '', ' OLD IN')), 'NONE') column_usage from \
+    (select u.name trigger_owner, o.name trigger_name, bu.name table_owner, b.name table_name, c.name column_name, \
+    nvl(instr(t.updatecols, '\"' || c.name || '\"'), 0) is_listed, nvl(instr(t.newin, '\"' || c.name || '\"'), 0) \
+    new_in, nvl(instr(t.newout, '\"' || c.name || '\"'), 0) new_out, nvl(instr(t.oldin, '\"' || c.name || '\"'), 0) \
+    old_in from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu, col$ c where o.obj# = t.obj# and u.user# = o.owner# \
+    and b.obj# = t.baseobject and bu.user# = b.owner# and c.obj# = t.baseobject and bitand(c.property, 1) = \
+    0{filter}) where is_listed + new_in + new_out + old_in > 0";
+
+pub(crate) const TRIGGER_ORDERING: &str = "select {owner}o.name trigger_name, ru.name referenced_trigger_owner, \
+    r.name referenced_trigger_name, 'FOLLOWS' ordering_type from trigger$ t, obj$ o, user$ u, obj$ r, user$ ru where \
+    o.obj# = t.obj# and u.user# = o.owner# and t.follows is not null and r.type# = 12 and ru.user# = r.owner# and \
+    instr(t.follows, '\"' || ru.name || '\".\"' || r.name || '\"') > 0{filter}";
 
 pub(crate) const UNUSED_COL_TABS: &str = "select {owner}o.name table_name, g.n count from obj$ o, user$ u, (select \
     h.obj#, count(*) n from col$ h where bitand(h.property, 1) = 1 and h.virtual$ is null group by h.obj#) g where \

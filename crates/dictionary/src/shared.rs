@@ -293,20 +293,28 @@ impl DictionaryShared {
         f: &mut dyn FnMut(Rowid, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let missing = || Ora::internal(format_args!("[{} has no index on {columns:?}]", base.table().name));
-        let (tree, table) = (self.tree(base.index_on(columns).ok_or_else(missing)?), self.base_heap(base));
-        let mut key = Vec::new();
+        let index = base.index_on(columns).ok_or_else(missing)?;
+        let (tree, table) = (self.tree(index), self.base_heap(base));
+        let is_whole = index_columns(index).len() == columns.len();
+        let (mut key, mut key_now) = (Vec::new(), Vec::new());
         push_key(values.iter(), &mut key);
         let mut scan = RangeScan::new();
         scan.start(&tree, Bound::Included(&key), Bound::Included(&key), false);
         let (mut bytes, mut row) = (RowBuffer::new(), Row::new());
-        while let Some((_, rowid)) = scan.next(&self.trees, p)? {
+        while let Some((entry, rowid)) = scan.next(&self.trees, p)? {
             bytes.clear();
             if !self.heap.fetch_by_rowid(p, snapshot, &table, rowid, &mut bytes)? {
                 continue;
             }
             decode(base, &bytes, &mut row)?;
-            // The entry may belong to another version of the row.
-            if columns.iter().zip(values).all(|(column, value)| row[*column] == *value) {
+            // The entry may belong to another version of the row, also to one that has the same values in the columns.
+            let mut is_current = columns.iter().zip(values).all(|(column, value)| row[*column] == *value);
+            if is_current && !is_whole {
+                key_now.clear();
+                key_of(index, &row, &mut key_now);
+                is_current = key_now == entry;
+            }
+            if is_current {
                 f(rowid, &bytes)?;
             }
         }

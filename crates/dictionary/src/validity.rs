@@ -203,7 +203,7 @@ fn names_something(kind: ObjectKind) -> bool {
 /// The kinds of objects that have a source text.
 const WITH_TEXT: &[ObjectKind] = {
     use ObjectKind::*;
-    &[View, Procedure, Function, Package, PackageBody, Type, TypeBody]
+    &[View, Procedure, Function, Package, PackageBody, Type, TypeBody, Trigger]
 };
 
 fn error_line(row: &[Value]) -> ErrorLine {

@@ -76,6 +76,7 @@ impl State for TableDef {
             indexes,
             constraints,
             referenced_by,
+            triggers,
             statistics: _,
             temporary,
             options,
@@ -92,6 +93,7 @@ impl State for TableDef {
             (object, owner_id, owner, name),
             (columns.iter().map(shape).collect::<Vec<_>>(), organization),
             (indexes.iter().map(|index| index.state()).collect::<Vec<_>>(), constraints, referenced_by),
+            triggers,
             (temporary, options),
         ))
     }
@@ -152,6 +154,8 @@ impl State for ViewDef {
             name,
             text,
             columns,
+            types,
+            triggers,
             read_only,
             check_option,
             bequeaths,
@@ -159,7 +163,12 @@ impl State for ViewDef {
             valid: _,
             epoch: _,
         } = self;
-        over(((object, owner_id, owner, name), text, columns, (read_only, check_option, bequeaths, catalog)))
+        over((
+            (object, owner_id, owner, name),
+            text,
+            (columns, types, triggers),
+            (read_only, check_option, bequeaths, catalog),
+        ))
     }
 }
 
@@ -291,6 +300,7 @@ mod tests {
             indexes: vec![Rc::new(index)],
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             statistics: Some(TableStatistics::new(5, 1, 3)),
             temporary: None,
             options: TableOptions::default(),

@@ -5,6 +5,7 @@
 
 use crate::session_state::SessionState;
 use crate::shared::Shared;
+use crate::trigger::TriggerRow;
 use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
 use plan::{HostFunction, TextOwner};
 use process::Process;
@@ -117,6 +118,20 @@ pub trait Host {
 
     /// Runs a function found by [`Host::function`]. The arguments have the types of its parameters.
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value>;
+
+    /// Runs a trigger of the firing; `row` is the row of a trigger for each row.
+    ///
+    /// # Errors
+    /// Those of its body, with ORA-04088; ORA-04098 for a trigger with errors.
+    fn fire(
+        &self,
+        _cx: &mut ExecCtx<'_>,
+        _trigger: &plan::Trigger,
+        _firing: &plan::Firing,
+        _row: Option<&mut TriggerRow<'_>>,
+    ) -> Result<()> {
+        Err(Ora::unsupported())
+    }
 
     /// SYS_CONTEXT(namespace, parameter), both in upper case.
     ///

@@ -125,7 +125,12 @@ impl Code {
                     let made = construct(f, values, &cx.session.nls)?;
                     return Ok(m.put(*dst, made));
                 }
-                let now = Some((caller.clone(), cx.session.suspended));
+                // A function in a statement of a trigger may not see the trigger's table either.
+                let caller = match cx.session.caller() {
+                    Some(outer) if !outer.changes.is_empty() => std::rc::Rc::new(caller.within(outer)),
+                    _ => caller.clone(),
+                };
+                let now = Some((caller, cx.session.suspended));
                 let before = std::mem::replace(&mut cx.session.caller, now);
                 // The function's own statements are measured separately.
                 let counts = cx.session.noted.switch(false);

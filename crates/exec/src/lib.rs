@@ -46,6 +46,7 @@ mod statistics;
 mod subqueries;
 mod table;
 pub mod temporary;
+mod trigger;
 pub mod work_area;
 
 pub use block::{BlockCode, BlockCursor, Trust, UnfitCode};
@@ -54,8 +55,12 @@ pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updata
 pub use flashback::scn_of_number;
 pub use options::Options;
 pub use plan::rows as plan_rows;
-pub use plan::{BindType, Column, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Variables, is_alike};
+pub use plan::{
+    BindType, Column, Firing, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Trigger, Variables,
+    is_alike,
+};
 pub use scroll::Scroll;
 pub use session_state::SessionState;
 pub use shared::Shared;
 pub use statistics::{Figures, Timing, digest};
+pub use trigger::{ROWID_COLUMN, RowOf, TriggerRow};

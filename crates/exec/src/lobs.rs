@@ -52,7 +52,8 @@ pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<V
     Ok(value)
 }
 
-/// Changes the LOB of a row and returns its new content: an update of the column with the privileges in force.
+/// Changes the LOB of a row and returns its new content: an update of the column with the privileges in force, which
+/// fires no triggers.
 ///
 /// # Errors
 /// ORA-22920 if the transaction has not locked the row, ORA-22922 if it is gone; those of `edit` and of the update.
@@ -72,7 +73,12 @@ pub fn write(row: &LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>, cx: &
     let done = cursor
         .bind_one(0, &content)
         .and_then(|()| cursor.bind_one(1, &Value::Rowid(row.rowid)))
-        .and_then(|()| cursor.execute(cx))
+        .and_then(|()| {
+            cx.session.without_triggers = true;
+            let done = cursor.execute(cx);
+            cx.session.without_triggers = false;
+            done
+        })
         .map(|()| cursor.rows_processed());
     cursor.close(cx);
     match done? {

@@ -46,6 +46,8 @@ pub struct SessionState {
     /// The SQL statement that calls the running function, and the number of suspended transactions at that time. Its
     /// restrictions do not hold for an autonomous transaction.
     pub(crate) caller: Option<(Rc<Caller>, usize)>,
+    /// The running statement fires no triggers: a write through a LOB locator.
+    pub(crate) without_triggers: bool,
     /// The SCN that the open transaction reads as of, and the dictionary's epoch before the SCN was chosen.
     pub(crate) held: Option<(Scn, u64)>,
     /// States of the definitions that statements were compiled over.
@@ -71,9 +73,21 @@ impl SessionState {
     /// Checks that the session may run DDL, or begin, end or divide a transaction.
     ///
     /// # Errors
-    /// ORA-14552 in a function that a query or DML calls.
+    /// ORA-14552 in a function that a query or DML calls, ORA-04092 in a trigger.
     pub fn may_control_transaction(&self) -> Result<()> {
-        if self.caller().is_some() { Err(Ora::new(14552)) } else { Ok(()) }
+        self.may_control("COMMIT")
+    }
+
+    /// As [`SessionState::may_control_transaction`]; the error names the statement.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn may_control(&self, statement: &str) -> Result<()> {
+        match self.caller() {
+            None => Ok(()),
+            Some(caller) if caller.in_trigger => Err(Ora::with(4092, &[&statement])),
+            Some(_) => Err(Ora::new(14552)),
+        }
     }
 
     /// Checks that the session may run LOCK TABLE.
@@ -103,6 +117,7 @@ impl SessionState {
             temporaries: Temporaries::default(),
             suspended: 0,
             caller: None,
+            without_triggers: false,
             held: None,
             states: Rc::default(),
             image: Vec::new(),
@@ -143,10 +158,21 @@ impl SessionState {
     }
 }
 
-/// The calling statement, for the functions that it calls (E20).
+/// The calling statement, for the functions that it calls and the triggers that it fires (E20).
 #[derive(Debug, Default)]
 pub struct Caller {
     pub is_query: bool,
-    /// The tables whose rows the statement changes; none if it inserts a single row.
+    /// A trigger runs, not a function.
+    pub in_trigger: bool,
+    /// The tables whose rows the statement changes; none if it inserts a single row. In a trigger, those of the
+    /// statements around it, too.
     pub changes: Vec<ObjectId>,
+}
+
+impl Caller {
+    /// The same statement inside a trigger or function with these restrictions.
+    pub(crate) fn within(&self, outer: &Caller) -> Caller {
+        let changes = outer.changes.iter().chain(&self.changes).copied().collect();
+        Caller { is_query: self.is_query, in_trigger: self.in_trigger, changes }
+    }
 }

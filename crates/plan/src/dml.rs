@@ -12,8 +12,10 @@ use crate::refusals::{invalid_identifier, unsupported};
 use crate::scope::*;
 use crate::through::Through;
 use crate::typing::*;
-use crate::updatable::Wanted;
-use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef};
+use crate::updatable::{Wanted, instead_of};
+use dictionary::{
+    ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef, TriggerDef, TriggerKind, ViewDef,
+};
 use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
@@ -185,7 +187,13 @@ impl Compiler<'_> {
         let children =
             if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
         let virtuals = self.virtuals_over(table, &new)?;
-        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old: Vec::new() })
+        let (virtuals_old, firings) = (Vec::new(), Vec::new());
+        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old, firings })
+    }
+
+    /// Notes the triggers of an event of the statement. `set`: the columns that an UPDATE sets.
+    fn fires(&self, target: &mut Target, event: TriggerEvent, set: &[u16]) {
+        target.firings.extend(firing(&target.table, event, set));
     }
 
     fn foreign_key(
@@ -301,8 +309,13 @@ impl Compiler<'_> {
                 if error_log.is_some() {
                     return Err(unsupported("LOG ERRORS", pos.0));
                 }
+                let names: Vec<&ast::Name> = target.columns.iter().collect();
+                if let Some(view) = self.replaced(&target.table, TriggerEvent::Insert, &names)? {
+                    return self.insert_instead(&view, target, source, returning.as_ref());
+                }
                 let (table, alias, columns) = self.insert_target(target)?;
                 let mut plan_target = self.target(&table, None, false)?;
+                self.fires(&mut plan_target, TriggerEvent::Insert, &[]);
                 let through = self.through.clone();
                 if let Some(through) = &through {
                     self.check_option(through, None, &mut plan_target, target.table.pos.0)?;
@@ -514,8 +527,12 @@ impl Compiler<'_> {
     ) -> Result<InsertPlan> {
         let ast::InsertInto { target, values } = into;
         let place = target.table.pos.0;
+        if self.replaced(&target.table, TriggerEvent::Insert, &[])?.is_some() {
+            return Err(Ora::new(1702).at(place)); // a view is not appropriate here
+        }
         let (table, _, targets) = self.insert_target(target)?;
         let mut target = self.target(&table, None, false)?;
+        self.fires(&mut target, TriggerEvent::Insert, &[]);
         if let Some(through) = self.through.clone() {
             self.check_option(&through, None, &mut target, place)?;
         }
@@ -550,6 +567,215 @@ impl Compiler<'_> {
                 .map(|((c, &r), &t)| convert(Expr::new(Node::Reg(r), c.ty), &table.columns[t as usize].data_type, pos))
                 .collect(),
         }
+    }
+
+    /// The view that a statement changes, if its INSTEAD OF triggers stand for the change. The session needs the
+    /// privilege on the view, or on each column of `named` if it is not empty.
+    fn replaced(&self, t: &ast::TableRef, event: TriggerEvent, named: &[&ast::Name]) -> Result<Option<Replaced>> {
+        let ast::TableRef { kind: TableRefKind::Table(table), pos: ast::Pos(pos) } = t else { return Ok(None) };
+        let ast::TableName { name, alias, partition, sample, as_of, versions, pivot } = table;
+        let is_plain = partition.is_none() && sample.is_none() && as_of.is_none() && versions.is_none();
+        if !is_plain || pivot.is_some() || name.link.is_some() {
+            return Ok(None);
+        }
+        let Some(Resolved::View(view)) = self.catalog().relation(name.qualifier(), name.last())? else {
+            return Ok(None);
+        };
+        let Some(triggers) = instead_of(&view, event) else { return Ok(None) };
+        let pos = name.parts.last().map_or(*pos, |part| part.pos.0);
+        let column = |name: &ast::Name| view.columns.iter().position(|column| column == name.last());
+        let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).collect();
+        let privilege = match event {
+            TriggerEvent::Insert => ObjectPrivilege::Insert,
+            TriggerEvent::Update => ObjectPrivilege::Update,
+            TriggerEvent::Delete => ObjectPrivilege::Delete,
+        };
+        self.check_change(self.catalog(), (view.object, view.owner_id), privilege, &columns, pos)?;
+        let alias = alias.as_ref().map_or_else(|| name.last().to_owned(), |a| a.name.clone());
+        Ok(Some(Replaced { view, alias, triggers, event, pos }))
+    }
+
+    fn firing_of(of: &Replaced, set: &[u16]) -> Firing {
+        let updated = dictionary::quoted(set.iter().map(|c| of.view.columns[usize::from(*c)].as_str()));
+        let (before, after_row, after, assigned) = Default::default();
+        Firing { event: of.event, before, before_row: of.triggers.clone(), after_row, after, updated, assigned }
+    }
+
+    /// The position of a column of a view.
+    fn view_column(of: &Replaced, name: &ast::Name, known: &[u16]) -> Result<u16> {
+        let is_of_it = name.qualifier().is_none_or(|q| q == of.alias || q == of.view.name);
+        let at = of.view.columns.iter().position(|column| is_of_it && column == name.last());
+        let at = at.ok_or_else(|| invalid_identifier(name))? as u16;
+        if known.contains(&at) { Err(Ora::new(957).at(name.pos.0)) } else { Ok(at) }
+    }
+
+    /// A value for a column of a view; DEFAULT is NULL.
+    fn view_value(&mut self, of: &Replaced, column: u16, e: &ast::Expr) -> Result<Expr> {
+        let ty = of.view.types[usize::from(column)];
+        if matches!(e.kind, ExprKind::Default) {
+            return Ok(Expr::new(Node::Const(types::Value::Null), ty));
+        }
+        let value = self.expr(e)?;
+        if class(&value.ty) == Class::Boolean {
+            return Err(Ora::new(907).at(e.pos.0));
+        }
+        convert(value, &ty, e.pos.0)
+    }
+
+    fn insert_instead(
+        &mut self,
+        of: &Replaced,
+        target: &ast::InsertTarget,
+        source: &ast::InsertSource,
+        returning: Option<&ast::Returning>,
+    ) -> Result<PlanBody> {
+        refuse_returning(returning)?;
+        self.depend(of.view.object);
+        let ast::InsertTarget { table: _, columns: named } = target;
+        let mut columns: Vec<u16> = Vec::new();
+        for name in named {
+            let column = Self::view_column(of, name, &columns)?;
+            columns.push(column);
+        }
+        if named.is_empty() {
+            columns = (0..of.view.columns.len() as u16).collect();
+        }
+        let count = |given: usize| match given.cmp(&columns.len()) {
+            std::cmp::Ordering::Less => Err(Ora::new(947).at(of.pos)),
+            std::cmp::Ordering::Greater => Err(Ora::new(913).at(of.pos)),
+            std::cmp::Ordering::Equal => Ok(()),
+        };
+        let (query, values) = match source {
+            ast::InsertSource::Values(values) => {
+                count(values.len())?;
+                self.blocks.push(Block::new(true));
+                self.block().clause = Clause::Dml;
+                let exprs = values.iter().zip(&columns).map(|(e, c)| self.view_value(of, *c, e)).collect::<Result<_>>();
+                self.blocks.pop();
+                (None, exprs?)
+            }
+            ast::InsertSource::Record(_) => return Err(unsupported("VALUES of a record", of.pos)),
+            ast::InsertSource::Query(q) => {
+                let (rel, out, names, _) = self.built(q, true)?;
+                count(out.len())?;
+                let (rel, _, out) = self.project(rel, &out, None);
+                let source = self.unplanned(rel);
+                let value = |(e, c): (&Expr, &u16)| convert(e.clone(), &of.view.types[usize::from(*c)], of.pos);
+                let values: Vec<Expr> = out.iter().zip(&columns).map(value).collect::<Result<_>>()?;
+                (Some(QueryPlan { source, out, columns: names }), values)
+            }
+        };
+        let new = self.new_regs(of.view.columns.len());
+        let sets = columns.iter().zip(values).map(|(c, e): (&u16, Expr)| SetItem::One(*c, e)).collect();
+        let plan = InsteadPlan { firing: Self::firing_of(of, &[]), query, old: Vec::new(), new, sets };
+        Ok(PlanBody::Instead(Box::new(plan)))
+    }
+
+    /// The rows of a view that a statement changes, with all columns in registers. Names of the view's columns mean
+    /// these registers afterwards. The block stays open.
+    fn view_rows(
+        &mut self,
+        of: &Replaced,
+        hints: &ast::Hints,
+        filter: Option<&ast::Expr>,
+        block: &str,
+    ) -> Result<(QueryPlan, Vec<Reg>)> {
+        let (block, own) = self.begin_change_block(hints, block);
+        self.blocks.push(Block::new(true));
+        self.block().query_block = block;
+        let mut set = JoinSet::default();
+        self.view(&of.view, of.alias.clone(), true, &mut set, true, of.pos)?;
+        set.block = self.query_blocks.merged(block, set.block);
+        set.hints.extend(own);
+        let missing = || Ora::new(1732).at(of.pos);
+        let id = self.block().items.last().copied().ok_or_else(missing)?;
+        let values: Vec<Expr> = (0..of.view.columns.len()).map(|at| self.column_value(id, at)).collect();
+        let rel = self.filtered(set, filter, hints)?;
+        let (rel, regs, out) = self.project(rel, &values, None);
+        self.rebind(id, &regs);
+        let source = self.unplanned(rel);
+        let columns = of.view.columns.iter().zip(&out).map(|(name, e)| Column {
+            name: name.clone(),
+            ty: e.ty,
+            nullable: true,
+            nested: Vec::new(),
+        });
+        let columns = columns.collect();
+        Ok((QueryPlan { source, out, columns }, regs))
+    }
+
+    fn update_instead(
+        &mut self,
+        of: &Replaced,
+        hints: &ast::Hints,
+        assignments: &[ast::Assignment],
+        filter: Option<&ast::Expr>,
+        returning: Option<&ast::Returning>,
+    ) -> Result<PlanBody> {
+        refuse_returning(returning)?;
+        let depth = self.blocks.len();
+        let made = self.view_rows(of, hints, filter, "UPD$1");
+        let made = made.and_then(|(query, old)| Ok((query, old, self.view_sets(of, assignments)?)));
+        self.blocks.truncate(depth);
+        let (query, old, sets) = made?;
+        let new = self.new_regs(of.view.columns.len());
+        let firing = Self::firing_of(of, &set_columns(&sets));
+        Ok(PlanBody::Instead(Box::new(InsteadPlan { firing, query: Some(query), old, new, sets })))
+    }
+
+    fn view_sets(&mut self, of: &Replaced, assignments: &[ast::Assignment]) -> Result<Vec<SetItem>> {
+        self.block().clause = Clause::Dml;
+        let mut sets: Vec<SetItem> = Vec::new();
+        for a in assignments {
+            let known = set_columns(&sets);
+            sets.push(match a {
+                ast::Assignment::Column { column, value } => {
+                    let at = Self::view_column(of, column, &known)?;
+                    SetItem::One(at, self.view_value(of, at, value)?)
+                }
+                ast::Assignment::Columns { columns, query, pos } => {
+                    let mut targets: Vec<u16> = known.clone();
+                    for name in columns {
+                        let at = Self::view_column(of, name, &targets)?;
+                        targets.push(at);
+                    }
+                    let targets = targets.split_off(known.len());
+                    let (sub, out) = self.subquery(query, crate::resolve::SubUse::Rows)?;
+                    if out.len() != targets.len() {
+                        return Err(Ora::new(if out.len() < targets.len() { 947 } else { 913 }).at(pos.0));
+                    }
+                    for (i, &c) in targets.iter().enumerate() {
+                        let e = std::mem::replace(&mut self.subs[sub].out[i], null());
+                        self.subs[sub].out[i] = convert(e, &of.view.types[usize::from(c)], pos.0)?;
+                    }
+                    SetItem::Row(targets, sub)
+                }
+                ast::Assignment::Row(e) => return Err(unsupported("SET ROW", e.pos.0)),
+            });
+        }
+        Ok(sets)
+    }
+
+    fn delete_instead(
+        &mut self,
+        of: &Replaced,
+        hints: &ast::Hints,
+        filter: Option<&ast::Expr>,
+        returning: Option<&ast::Returning>,
+    ) -> Result<PlanBody> {
+        refuse_returning(returning)?;
+        let depth = self.blocks.len();
+        let made = self.view_rows(of, hints, filter, "DEL$1");
+        self.blocks.truncate(depth);
+        let (query, old) = made?;
+        let firing = Self::firing_of(of, &[]);
+        Ok(PlanBody::Instead(Box::new(InsteadPlan {
+            firing,
+            query: Some(query),
+            old,
+            new: Vec::new(),
+            sets: Vec::new(),
+        })))
     }
 
     /// Opens the rows of an UPDATE or DELETE, with all columns and the rowid in registers. The block stays open;
@@ -602,7 +828,13 @@ impl Compiler<'_> {
         Ok(self.virtuals_over(table, old)?.into_iter().map(|(column, e)| (old[column as usize], e)).collect())
     }
 
-    fn changed_rows(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
+    fn changed_rows(&mut self, set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
+        let rel = self.filtered(set, filter, hints)?;
+        Ok(self.unplanned(rel))
+    }
+
+    /// The rows of an opened row source that a statement changes.
+    fn filtered(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Rel> {
         self.note_sampling(hints);
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
         self.block().clause = Clause::Where;
@@ -618,11 +850,10 @@ impl Compiler<'_> {
         }
         self.block().clause = Clause::Dml;
         let rel = Rel::Join(set);
-        let rel = match rownum {
+        Ok(match rownum {
             Some(reg) => Rel::Count { input: Box::new(rel), reg, conds: numbered },
             None => rel,
-        };
-        Ok(self.unplanned(rel))
+        })
     }
 
     /// Stores the tree of the rows that a statement reads; the physical planner replaces it by a row source.
@@ -641,6 +872,9 @@ impl Compiler<'_> {
         }
         let place = changed.pos.0;
         let names: Vec<&ast::Name> = assignments.iter().flat_map(assigned).collect();
+        if let Some(view) = self.replaced(changed, TriggerEvent::Update, &names)? {
+            return self.update_instead(&view, hints, assignments, filter.as_ref(), returning.as_ref());
+        }
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
         let through = self.through.clone();
         let named = self.begin_change_block(hints, "UPD$1");
@@ -652,8 +886,14 @@ impl Compiler<'_> {
             .and_then(|sets| Ok((self.changed_rows(set, filter.as_ref(), hints)?, sets)));
         self.blocks.pop();
         let (source, sets) = result?;
-        let changed = set_columns(&sets);
+        let set = set_columns(&sets);
+        let firing = firing(&table, TriggerEvent::Update, &set);
+        let mut changed = set;
+        let also = firing.iter().flat_map(|firing| &firing.assigned).filter(|c| !changed.contains(c));
+        let also: Vec<u16> = also.copied().collect();
+        changed.extend(also);
         let mut target = self.target(&table, Some(&changed), false)?;
+        target.firings.extend(firing);
         if let Some(through) = &through {
             self.check_option(through, Some(&changed), &mut target, place)?;
         }
@@ -727,6 +967,9 @@ impl Compiler<'_> {
             return Err(unsupported("WHERE CURRENT OF", pos.0));
         }
         let place = changed.pos.0;
+        if let Some(view) = self.replaced(changed, TriggerEvent::Delete, &[])? {
+            return self.delete_instead(&view, hints, filter.as_ref(), returning.as_ref());
+        }
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
         let named = self.begin_change_block(hints, "DEL$1");
         let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, named, place)?;
@@ -735,6 +978,7 @@ impl Compiler<'_> {
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
+        self.fires(&mut target, TriggerEvent::Delete, &[]);
         target.virtuals_old = self.old_virtuals(&table, &old)?;
         if !readable && returning.is_some() {
             return Err(Ora::new(1031).at(place));
@@ -748,6 +992,11 @@ impl Compiler<'_> {
         let ast::Merge { hints: _, target: _, source: _, on: _, update: _, insert: _, error_log, pos } = m;
         if error_log.is_some() {
             return Err(unsupported("LOG ERRORS", pos.0));
+        }
+        for event in [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete] {
+            if self.replaced(&m.target, event, &[])?.is_some() {
+                return Err(Ora::new(38106).at(m.target.pos.0));
+            }
         }
         // Each clause needs its own privilege.
         let inserted: Vec<&ast::Name> = m.insert.iter().flat_map(|i| &i.columns).collect();
@@ -815,6 +1064,15 @@ impl Compiler<'_> {
             None => None,
         };
         let mut target = self.target(table, None, update.is_some())?;
+        if let Some((sets, _, delete)) = &update {
+            self.fires(&mut target, TriggerEvent::Update, &set_columns(sets));
+            if delete.is_some() {
+                self.fires(&mut target, TriggerEvent::Delete, &[]);
+            }
+        }
+        if insert.is_some() {
+            self.fires(&mut target, TriggerEvent::Insert, &[]);
+        }
         target.virtuals_old = self.old_virtuals(table, &old)?;
         if let Some(through) = &through {
             self.check_option(through, None, &mut target, m.target.pos.0)?;
@@ -906,6 +1164,60 @@ impl Compiler<'_> {
             c.value = value;
         }
     }
+}
+
+/// A view whose INSTEAD OF triggers stand for a change.
+struct Replaced {
+    view: Rc<ViewDef>,
+    alias: String,
+    triggers: Vec<Trigger>,
+    event: TriggerEvent,
+    pos: u32,
+}
+
+/// ORA-22816: a view with INSTEAD OF triggers returns nothing.
+fn refuse_returning(returning: Option<&ast::Returning>) -> Result<()> {
+    match returning {
+        Some(ast::Returning { exprs: _, into: _, pos }) => Err(Ora::new(22816).at(pos.0)),
+        None => Ok(()),
+    }
+}
+
+/// The enabled triggers of a table for an event; `None` without any. `set`: the columns that an UPDATE sets.
+fn firing(table: &TableDef, event: TriggerEvent, set: &[u16]) -> Option<Firing> {
+    let fires = |trigger: &&TriggerDef| {
+        trigger.enabled
+            && match event {
+                TriggerEvent::Insert => trigger.insert,
+                TriggerEvent::Update => trigger.fires_for(set),
+                TriggerEvent::Delete => trigger.delete,
+            }
+    };
+    let mut all = table.triggers.iter().filter(fires).peekable();
+    all.peek()?;
+    let updated = match event {
+        TriggerEvent::Update => dictionary::quoted(set.iter().map(|c| table.columns[usize::from(*c)].name.as_str())),
+        TriggerEvent::Insert | TriggerEvent::Delete => String::new(),
+    };
+    let (before, before_row, after_row, after) = Default::default();
+    let mut firing = Firing { event, before, before_row, after_row, after, updated, assigned: Vec::new() };
+    for trigger in all {
+        let TriggerDef { object, owner, name, kind, assigns, .. } = trigger;
+        let list = match kind {
+            TriggerKind::BeforeStatement => &mut firing.before,
+            TriggerKind::BeforeRow => &mut firing.before_row,
+            TriggerKind::AfterRow => &mut firing.after_row,
+            TriggerKind::AfterStatement => &mut firing.after,
+            TriggerKind::InsteadOfRow => continue,
+        };
+        list.push(Trigger { object: *object, owner: owner.clone(), name: name.clone() });
+        if *kind == TriggerKind::BeforeRow {
+            firing.assigned.extend(assigns.iter().filter(|c| table.columns[usize::from(**c)].virtual_text.is_none()));
+        }
+    }
+    firing.assigned.sort_unstable();
+    firing.assigned.dedup();
+    Some(firing)
 }
 
 /// The columns in an assignment of SET.

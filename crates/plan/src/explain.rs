@@ -16,6 +16,11 @@ impl fmt::Display for Plan {
             PlanBody::Update(u) => ("UPDATE STATEMENT", Some(&u.source)),
             PlanBody::Delete(d) => ("DELETE STATEMENT", Some(&d.source)),
             PlanBody::Merge(m) => ("MERGE STATEMENT", Some(&m.source)),
+            PlanBody::Instead(i) => match i.firing.event {
+                TriggerEvent::Insert => ("INSERT STATEMENT", i.query.as_ref().map(|q| &q.source)),
+                TriggerEvent::Update => ("UPDATE STATEMENT", i.query.as_ref().map(|q| &q.source)),
+                TriggerEvent::Delete => ("DELETE STATEMENT", i.query.as_ref().map(|q| &q.source)),
+            },
         };
         writeln!(f, "{what}")?;
         let mut depth = 1;

@@ -38,6 +38,7 @@ impl Names {
             PlanBody::Update(u) => names.learn(&u.source),
             PlanBody::Delete(d) => names.learn(&d.source),
             PlanBody::Merge(m) => names.learn(&m.source),
+            PlanBody::Instead(i) => i.query.iter().for_each(|query| names.learn(&query.source)),
         }
         names
     }

@@ -221,6 +221,11 @@ impl Plan {
             PlanBody::Update(u) => ("UPDATE STATEMENT", Some(("UPDATE", &u.target)), Some(&u.source)),
             PlanBody::Delete(d) => ("DELETE STATEMENT", Some(("DELETE", &d.target)), Some(&d.source)),
             PlanBody::Merge(m) => ("MERGE STATEMENT", Some(("MERGE", &m.target)), Some(&m.source)),
+            PlanBody::Instead(i) => match i.firing.event {
+                TriggerEvent::Insert => ("INSERT STATEMENT", None, i.query.as_ref().map(|q| &q.source)),
+                TriggerEvent::Update => ("UPDATE STATEMENT", None, i.query.as_ref().map(|q| &q.source)),
+                TriggerEvent::Delete => ("DELETE STATEMENT", None, i.query.as_ref().map(|q| &q.source)),
+            },
         };
         let mut tree = Tree::of(self);
         let root = tree.add(None, what, "");

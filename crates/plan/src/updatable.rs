@@ -94,6 +94,22 @@ fn of_join(privilege: ObjectPrivilege) -> Ora {
     Ora::new(if privilege == ObjectPrivilege::Delete { 1752 } else { 1779 })
 }
 
+/// The enabled INSTEAD OF triggers of a view for an event; `None` without any.
+pub fn instead_of(view: &ViewDef, event: TriggerEvent) -> Option<Vec<Trigger>> {
+    let fires = |trigger: &&dictionary::TriggerDef| {
+        trigger.enabled
+            && match event {
+                TriggerEvent::Insert => trigger.insert,
+                TriggerEvent::Update => trigger.update,
+                TriggerEvent::Delete => trigger.delete,
+            }
+    };
+    let triggers = view.triggers.iter().filter(fires);
+    let triggers: Vec<Trigger> =
+        triggers.map(|t| Trigger { object: t.object, owner: t.owner.clone(), name: t.name.clone() }).collect();
+    (!triggers.is_empty()).then_some(triggers)
+}
+
 impl<'c> Compiler<'c> {
     /// The table that a statement changes through a view or a query.
     ///
@@ -167,6 +183,14 @@ impl<'c> Compiler<'c> {
             let Some(view) = below else { return Ok(Followed { checked, names }) };
             if !seen.allowed(view.object, view.owner_id, privilege)? {
                 return Err(Ora::new(1031).at(pos));
+            }
+            let event = match privilege {
+                ObjectPrivilege::Insert => TriggerEvent::Insert,
+                ObjectPrivilege::Delete => TriggerEvent::Delete,
+                _ => TriggerEvent::Update,
+            };
+            if instead_of(&view, event).is_some() {
+                return Err(unsupported("INSTEAD OF triggers of a view below a view", pos));
             }
             if passed.contains(&view.object) {
                 return Err(Ora::new(1731).at(pos));

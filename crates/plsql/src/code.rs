@@ -2,11 +2,13 @@
 
 use crate::op::{Pool, Proc};
 use crate::ty::HostType;
+use exec::RowOf;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::ObjectId;
+use types::image::{self, Image};
 
 /// The owner of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,30 @@ pub struct BindUse {
     pub is_read: bool,
     /// It is assigned: a target of an assignment, or an argument of an OUT parameter.
     pub is_written: bool,
+}
+
+/// The use of a column of a trigger's row by its code: a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowUse {
+    pub of: RowOf,
+    /// The position of the column in the table.
+    pub column: u16,
+    pub is_read: bool,
+    pub is_written: bool,
+}
+
+impl Image for RowUse {
+    fn put(&self, w: &mut image::Writer) {
+        (self.of == RowOf::New).put(w);
+        self.column.put(w);
+        (self.is_read, self.is_written).put(w);
+    }
+    fn take(r: &mut image::Reader<'_>) -> Result<RowUse, image::Damaged> {
+        let of = if bool::take(r)? { RowOf::New } else { RowOf::Old };
+        let column = u16::take(r)?;
+        let (is_read, is_written) = Image::take(r)?;
+        Ok(RowUse { of, column, is_read, is_written })
+    }
 }
 
 /// Names of a block's binds, with their types if known.
@@ -90,6 +116,10 @@ pub struct Compiled {
     /// The package has variables, cursors, or constants that are no literals. A session loses nothing when a package
     /// without state is replaced.
     pub has_state: bool,
+    /// The columns of a trigger's rows that it uses, in the order of its parameters.
+    pub rows: Vec<RowUse>,
+    /// A trigger asks for the columns that an UPDATE sets.
+    pub asks_columns: bool,
     /// The call in which the session last reported that it runs the unit ([`crate::World::unit_runs`]).
     pub(crate) runs_in: Cell<u64>,
 }

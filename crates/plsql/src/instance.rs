@@ -330,7 +330,7 @@ impl World for ExecWorld<'_, '_> {
             plan::PlanBody::Insert(i) => (false, returned(&i.returning)),
             plan::PlanBody::Update(u) => (false, returned(&u.returning)),
             plan::PlanBody::Delete(d) => (false, returned(&d.returning)),
-            plan::PlanBody::InsertAll(_) | plan::PlanBody::Merge(_) => (false, Vec::new()),
+            plan::PlanBody::InsertAll(_) | plan::PlanBody::Merge(_) | plan::PlanBody::Instead(_) => (false, Vec::new()),
         };
         Ok(Described { query, columns, dependencies: plan.dependencies, units: plan.units, lookups: Vec::new() })
     }

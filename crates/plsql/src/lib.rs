@@ -32,7 +32,7 @@ pub use requests::{
     AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
     ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
-pub use session::Function;
+pub use session::{CheckedTrigger, Function};
 pub use state::Plsql;
 pub use ty::HostType;
-pub use world::{ColumnInfo, Described, DynamicKind, StoredUnit, UnitImage, World};
+pub use world::{ColumnInfo, Described, DynamicKind, StoredUnit, TriggerColumn, TriggerTable, UnitImage, World};

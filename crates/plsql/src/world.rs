@@ -37,6 +37,22 @@ pub struct StoredUnit {
     pub source: String,
 }
 
+/// A column of the table of a trigger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriggerColumn {
+    pub name: String,
+    pub ty: DataType,
+    /// Its position in the table.
+    pub position: u16,
+    pub is_virtual: bool,
+}
+
+/// The table of a trigger: the columns that the trigger may name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TriggerTable {
+    pub columns: Vec<TriggerColumn>,
+}
+
 /// The description of a statement that was compiled but not run.
 #[derive(Clone, Debug, Default)]
 pub struct Described {
@@ -130,6 +146,14 @@ pub trait World {
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
     /// The stored unit with that name (both parts of a package); empty when it does not exist. Synonyms are resolved.
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
+    /// The trigger with that number, and its table; `None` if it does not exist.
+    fn stored_trigger(&mut self, _trigger: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
+        Ok(None)
+    }
+    /// The table with that number, for a trigger on it.
+    fn trigger_table(&mut self, _table: u32) -> Result<Option<TriggerTable>> {
+        Ok(None)
+    }
     /// Whether the identity in force may execute a unit that was found; `owner` is empty for built-in units.
     fn may_execute(&mut self, _owner: &str, _name: &str) -> Result<Access> {
         Ok(Access::Yes)

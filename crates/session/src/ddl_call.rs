@@ -4,13 +4,14 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::units::sort_errors;
 use crate::world::World;
-use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
+use ddl::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::statistics_request::StatisticsRequest;
 use dictionary::{Catalog, Dictionary, ErrorLine, ObjectKind, Resolved, SALT_BYTES, TableDef, UserId, Verdict};
 use exec::{Cursor, ExecCtx};
 use instance::OnCommit;
 use net::StatementKind;
 use net::local::Failure;
+use plsql::CheckedTrigger;
 use sql::ast::{Ddl, Query, Statement, StoredKind};
 use std::rc::Rc;
 use types::{Date, ObjectId, Ora, Result, Value};
@@ -325,6 +326,16 @@ impl Host for DdlHost<'_> {
         Ok(errors.into_iter().map(|e| ErrorLine { line: e.line, column: e.column, text: e.text }).collect())
     }
 
+    fn compile_trigger(&mut self, owner: &str, source: &str, table: ObjectId) -> Result<CompiledTrigger> {
+        let mut world = World { cx: self.cx.reborrow(), core: self.core };
+        let CheckedTrigger { mut errors, new_read, new_assigned, old_read } =
+            self.core.plsql.check_trigger(&mut world, owner, source, table.0)?;
+        sort_errors(&mut errors);
+        let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
+        let errors = errors.into_iter().map(line).collect();
+        Ok(CompiledTrigger { errors, new_read, new_assigned, old_read })
+    }
+
     fn take_verdicts(&mut self) -> Vec<Verdict> {
         self.core.dict.borrow().verdicts().take()
     }
@@ -408,6 +419,9 @@ pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Op
         };
     }
     let mut world = World { cx: cx.reborrow(), core };
+    if def.kind == ObjectKind::Trigger {
+        return core.plsql.trigger_compiles(&mut world, object.0);
+    }
     let body = matches!(def.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
     core.plsql.compiles(&mut world, &owner, &def.name, body)
 }

@@ -131,6 +131,17 @@ impl exec::Host for Core {
         result
     }
 
+    fn fire(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        trigger: &exec::Trigger,
+        firing: &exec::Firing,
+        row: Option<&mut exec::TriggerRow<'_>>,
+    ) -> Result<()> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        self.outside_ddl(|| self.plsql.fire(&mut world, trigger, firing, row))
+    }
+
     fn name_segment(&self, e: Ora) -> Ora {
         e.name_segment(|data| self.names().ok()?.image().segment_name(ObjectId(data)))
     }

@@ -10,7 +10,7 @@ use exec::Cursor;
 use plan::names::Lookup;
 use plsql::{
     ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
-    RepositoryRequest, ResultCacheRequest, StoredUnit,
+    RepositoryRequest, ResultCacheRequest, StoredUnit, TriggerTable,
 };
 use sql::ast::Statement;
 use std::cell::RefCell;
@@ -145,6 +145,14 @@ impl plsql::World for World<'_> {
 
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
         units::stored(self, owner, name)
+    }
+
+    fn stored_trigger(&mut self, trigger: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
+        units::trigger(self, trigger)
+    }
+
+    fn trigger_table(&mut self, table: u32) -> Result<Option<TriggerTable>> {
+        units::trigger_table(self, table)
     }
 
     fn may_execute(&mut self, owner: &str, name: &str) -> Result<Access> {
@@ -434,24 +442,24 @@ impl plsql::World for World<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
+        self.cx.session.may_control("ROLLBACK")?;
         crate::branch::refuse_rollback(self.core, self.cx.session)?;
         self.core.rollback(self.cx.session)
     }
 
     fn savepoint(&mut self, name: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
+        self.cx.session.may_control("SET SAVEPOINT")?;
         self.core.savepoint(&self.cx.session.txn, name);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
+        self.cx.session.may_control("ROLLBACK TO")?;
         self.core.rollback_to(&mut self.cx.session.txn, name)
     }
 
     fn set_transaction(&mut self, text: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
+        self.cx.session.may_control("SET TRANSACTION")?;
         run::run_other(self.core, &mut self.cx, text)
     }
 

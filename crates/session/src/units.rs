@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 use crate::world::World;
-use dictionary::{Catalog, ErrorLine, ObjectKind, UnitKind, Verdict};
-use plsql::StoredUnit;
+use dictionary::{Catalog, ErrorLine, ObjectDef, ObjectKind, ProcedureDef, SessionCatalog, UnitKind, Verdict};
+use plsql::{StoredUnit, TriggerColumn, TriggerTable};
 use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::rc::Rc;
 use types::{ObjectId, Result};
@@ -19,6 +19,55 @@ pub fn stored(world: &mut World<'_>, owner: Option<&str>, name: &str) -> Result<
         source: u.source.clone(),
     };
     Ok(units.iter().map(unit).collect())
+}
+
+/// The rows of `obj$` of a unit. A trigger has a name space of its own.
+fn parts_of(names: &SessionCatalog, unit: &StoredUnit) -> Vec<ObjectDef> {
+    if unit.kind != UnitKindOfText::Trigger {
+        return names.parts_of_unit(&unit.owner, &unit.name);
+    }
+    let image = names.image();
+    let found = image.user_named(&unit.owner).and_then(|owner| image.find(owner.id, ObjectKind::Trigger, &unit.name));
+    found.cloned().into_iter().collect()
+}
+
+/// The trigger with that number, and its table.
+pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
+    let names = world.core.names()?;
+    let image = names.image();
+    let unit = image.unit(ObjectId(number)).filter(|unit| unit.kind == UnitKind::Trigger);
+    let base = image.trigger_base(ObjectId(number));
+    image.checked()?;
+    let Some((unit, base)) = unit.zip(base) else { return Ok(None) };
+    let Some(table) = trigger_table(world, base.0)? else { return Ok(None) };
+    let ProcedureDef { owner, name, source, .. } = &*unit;
+    let (owner, name, source) = (owner.clone(), name.clone(), source.clone());
+    Ok(Some((StoredUnit { owner, name, kind: UnitKindOfText::Trigger, source }, table)))
+}
+
+/// The columns of a table or view that a trigger on it may name.
+pub fn trigger_table(world: &mut World<'_>, table: u32) -> Result<Option<TriggerTable>> {
+    let names = world.core.names()?;
+    let image = names.image();
+    let (columns, has_rowids) = match image.table(ObjectId(table))? {
+        Some(table) => (table.columns.clone(), true),
+        None if image.view(ObjectId(table))?.is_some() => (image.columns(ObjectId(table))?, false),
+        None => return Ok(None),
+    };
+    let seen = columns.iter().enumerate().filter(|(_, column)| !column.hidden);
+    let column = |(at, column): (usize, &dictionary::ColumnDef)| TriggerColumn {
+        name: column.name.clone(),
+        ty: column.data_type,
+        position: at as u16,
+        is_virtual: column.virtual_text.is_some(),
+    };
+    let rowid = TriggerColumn {
+        name: "ROWID".to_string(),
+        ty: types::DataType::Rowid,
+        position: exec::ROWID_COLUMN,
+        is_virtual: false,
+    };
+    Ok(Some(TriggerTable { columns: seen.map(column).chain(has_rowids.then_some(rowid)).collect() }))
 }
 
 /// Notes in the library cache that a unit is linked.
@@ -67,7 +116,7 @@ pub fn image(world: &mut World<'_>, unit: &StoredUnit, body: bool, image: &mut V
     let names = world.core.names().ok()?;
     let env = world.env_of_unit(unit)?;
     let mut found = None;
-    for part in names.parts_of_unit(&unit.owner, &unit.name) {
+    for part in parts_of(&names, unit) {
         let has_code = is_body(part.kind) == body;
         let child =
             exec::objects::touch_code(p, library, part.kind as u8, &unit.owner, &unit.name, part.object.0, &env);
@@ -85,7 +134,7 @@ pub fn keep(world: &mut World<'_>, unit: &StoredUnit, body: bool, image: &[u8], 
     if !world.may_share() {
         return;
     }
-    let parts = names.parts_of_unit(&unit.owner, &unit.name);
+    let parts = parts_of(&names, unit);
     let Some(part) = parts.iter().find(|part| is_body(part.kind) == body) else { return };
     let (p, library) = (&world.core.p, world.core.shared.library);
     let of = (part.kind as u8, unit.owner.as_str(), unit.name.as_str(), part.object.0);
@@ -95,7 +144,7 @@ pub fn keep(world: &mut World<'_>, unit: &StoredUnit, body: bool, image: &[u8], 
 /// Notes the result of compiling a stored unit, if that changes its status.
 pub fn compiled(world: &mut World<'_>, unit: &StoredUnit, errors: &[plsql::CompileError]) {
     let Ok(names) = world.core.names() else { return };
-    let parts = names.parts_of_unit(&unit.owner, &unit.name);
+    let parts = parts_of(&names, unit);
     let is_it = |kind| match kind {
         ObjectKind::PackageBody => unit.kind == UnitKindOfText::PackageBody,
         ObjectKind::TypeBody => unit.kind == UnitKindOfText::TypeBody,

@@ -52,7 +52,15 @@ pub fn dependencies(s: &Source<'_>) -> Result<Vec<Row>> {
             _ => {
                 let Some(unit) = image.unit(def.object) else { continue };
                 s.p.check_cancel()?;
-                read(&image, def.owner_id, &unit.source, &mut named);
+                // The header of a trigger names its table, and columns in the places of tables.
+                let from = match def.kind {
+                    Trigger => sql::plsql::parse_trigger_header(&unit.source).map_or(0, |header| header.body as usize),
+                    _ => 0,
+                };
+                read(&image, def.owner_id, &unit.source[from..], &mut named);
+                let base = image.trigger_base(def.object).filter(|_| def.kind == Trigger);
+                let base = base.and_then(|base| image.object(base));
+                named.extend(base.map(|base| (image.user_name(base.owner_id), base.name.clone(), base.kind.name())));
                 named.insert(("SYS".into(), "STANDARD".into(), "PACKAGE"));
                 let specification = match def.kind {
                     ObjectKind::PackageBody => Some("PACKAGE"),

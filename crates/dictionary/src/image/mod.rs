@@ -28,4 +28,5 @@ mod tables;
 mod users;
 
 pub use numbers::{big_number, cluster_columns};
+pub use objects::{quoted, trigger_path, unquoted};
 pub use picture::{Image, ObjectGrant};

@@ -106,13 +106,69 @@ impl Image {
         })
     }
 
-    /// Triggers on a table: number, and whether enabled.
-    pub fn triggers_on(&self, table: ObjectId) -> Vec<(ObjectId, bool)> {
+    /// The numbers of the triggers on a table or view.
+    pub fn triggers_on(&self, table: ObjectId) -> Vec<ObjectId> {
         let rows = self.rows(Base::Trigger, trigger::BASEOBJECT, table.0);
-        let trigger = |row: &Row| (ObjectId(as_u32(&row[trigger::OBJ])), as_i64(&row[trigger::ENABLED]) == Some(1));
-        let mut list: Vec<(ObjectId, bool)> = rows.iter().map(trigger).collect();
-        list.sort_unstable_by_key(|(object, _)| *object);
+        let mut list: Vec<ObjectId> = rows.iter().map(|row| ObjectId(as_u32(&row[trigger::OBJ]))).collect();
+        list.sort_unstable();
         list
+    }
+
+    /// The table or view of a trigger.
+    pub fn trigger_base(&self, trigger: ObjectId) -> Option<ObjectId> {
+        let row = self.rows(Base::Trigger, trigger::OBJ, trigger.0).pop()?;
+        Some(ObjectId(as_u32(&row[trigger::BASEOBJECT])))
+    }
+
+    /// The triggers of a table in the order in which they fire: as FOLLOWS says, then by creation.
+    pub(super) fn triggers(&self, table: ObjectId, columns: &[ColumnDef]) -> Vec<TriggerDef> {
+        let mut rows = self.rows(Base::Trigger, trigger::BASEOBJECT, table.0);
+        rows.sort_by_key(|row| as_u32(&row[trigger::OBJ]));
+        let mut waiting: Vec<(TriggerDef, String)> = Vec::new();
+        for row in &rows {
+            if let Some(def) = self.trigger_of(row, columns) {
+                waiting.push((def, as_text(&row[trigger::FOLLOWS]).to_owned()));
+            }
+        }
+        let mut ordered: Vec<TriggerDef> = Vec::new();
+        while !waiting.is_empty() {
+            let waits_for = |follows: &str, other: &TriggerDef| follows.contains(&trigger_path(other));
+            let is_free = |(_, follows): &(TriggerDef, String)| {
+                follows.is_empty() || !waiting.iter().any(|(other, _)| waits_for(follows, other))
+            };
+            // Triggers that follow one another keep the order of their creation.
+            let next = waiting.iter().position(is_free).unwrap_or(0);
+            ordered.push(waiting.remove(next).0);
+        }
+        ordered
+    }
+
+    fn trigger_of(&self, row: &Row, columns: &[ColumnDef]) -> Option<TriggerDef> {
+        let def = self.object(ObjectId(as_u32(&row[trigger::OBJ])))?;
+        let on = |column: usize| as_i64(&row[column]) == Some(1);
+        let position = |name: &str| columns.iter().position(|column| column.name == name && !column.hidden);
+        let positions = |column: usize| -> Vec<u16> {
+            let names = unquoted(as_text(&row[column]));
+            names.iter().filter_map(|name| position(name)).map(|at| at as u16).collect()
+        };
+        let named = unquoted(as_text(&row[trigger::UPDATECOLS])).len();
+        let mut listed = positions(trigger::UPDATECOLS);
+        if listed.len() < named {
+            // A column has been renamed or dropped: the trigger fires for every column, and is found to be invalid.
+            listed.clear();
+        }
+        Some(TriggerDef {
+            object: def.object,
+            owner: self.user_name(def.owner_id),
+            name: def.name.clone(),
+            kind: as_i64(&row[trigger::TYPE]).and_then(|code| TriggerKind::from_code(code as u8))?,
+            enabled: on(trigger::ENABLED),
+            insert: on(trigger::INSERT),
+            update: on(trigger::UPDATE),
+            delete: on(trigger::DELETE),
+            columns: listed,
+            assigns: positions(trigger::NEWOUT),
+        })
     }
 
     /// The objects that a call in a definition of `owner` may refer to: the synonyms followed, and the stored function
@@ -138,6 +194,21 @@ impl Image {
         }
         led
     }
+}
+
+/// A list of names in quotation marks, which no name contains.
+pub fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().map(|name| format!("\"{name}\"")).collect()
+}
+
+/// The names in a list of [`quoted`] ones.
+pub fn unquoted(list: &str) -> Vec<&str> {
+    list.split('"').filter(|name| !name.is_empty()).collect()
+}
+
+/// A trigger in the list of FOLLOWS.
+pub fn trigger_path(trigger: &TriggerDef) -> String {
+    format!("\"{}\".\"{}\"", trigger.owner, trigger.name)
 }
 
 /// The object of a row of OBJ$.

@@ -18,13 +18,18 @@ impl Image {
         let row = def.and_then(|_| self.rows(Base::View, base::view::OBJ, object.0).pop());
         let Some((def, row)) = def.zip(row) else { return self.checked().map(|()| None) };
         let bits = as_i64(&row[base::view::PROPERTY]).unwrap_or(0);
+        let columns = self.columns(object)?;
+        let has_triggers = bits & property::VIEW_TRIGGERS != 0;
+        let triggers = if has_triggers { self.triggers(object, &columns) } else { Vec::new() };
         let view = Rc::new(ViewDef {
             object,
             owner_id: def.owner_id,
             owner: self.user_name(def.owner_id),
             name: def.name.clone(),
             text: as_text(&row[base::view::TEXT]).to_owned(),
-            columns: self.columns(object)?.into_iter().map(|column| column.name).collect(),
+            types: columns.iter().map(|column| column.data_type).collect(),
+            columns: columns.into_iter().map(|column| column.name).collect(),
+            triggers,
             read_only: bits & property::VIEW_READ_ONLY != 0,
             check_option: bits & property::VIEW_CHECK_OPTION != 0,
             bequeaths: bits & property::VIEW_BEQUEATHS != 0,

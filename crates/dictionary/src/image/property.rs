@@ -9,6 +9,8 @@ pub const TAB_RESULT_CACHE_FORCE: i64 = 32;
 pub const TAB_NOLOGGING: i64 = 64;
 pub const TAB_MINIMIZE_RECORDS: i64 = 128;
 pub const TAB_ROW_MOVEMENT: i64 = 256;
+/// The table has triggers: without the bit TRIGGER$ is not read.
+pub const TAB_TRIGGERS: i64 = 512;
 pub const COL_HIDDEN: i64 = 1;
 pub const COL_INVISIBLE: i64 = 2;
 pub const COL_DEFAULT_ON_NULL: i64 = 4;
@@ -48,3 +50,5 @@ pub const CON_RELY: i64 = 32;
 pub const VIEW_READ_ONLY: i64 = 1;
 pub const VIEW_CHECK_OPTION: i64 = 2;
 pub const VIEW_BEQUEATHS: i64 = 4;
+/// The view has triggers.
+pub const VIEW_TRIGGERS: i64 = 8;

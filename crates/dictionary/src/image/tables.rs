@@ -39,6 +39,7 @@ impl Image {
             indexes,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             statistics,
             temporary: (base == Base::PlanTable).then_some(TemporaryKind::PreserveRows),
             options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
@@ -107,6 +108,7 @@ impl Image {
             indexes,
             constraints: self.constraints(def.object),
             referenced_by: self.referenced_by(def.object),
+            triggers: if on(property::TAB_TRIGGERS) { self.triggers(def.object, &columns) } else { Vec::new() },
             statistics: as_i64(&row[tab::ROWCNT]).map(|rows| TableStatistics {
                 rows: rows as u64,
                 blocks: as_i64(&row[tab::BLKCNT]).unwrap_or(0) as u64,

@@ -32,6 +32,8 @@ impl SessionCatalog {
                         name: name.to_owned(),
                         text: text.to_owned(),
                         columns: Vec::new(),
+                        types: Vec::new(),
+                        triggers: Vec::new(),
                         read_only: true,
                         check_option: false,
                         bequeaths: false,

@@ -146,6 +146,7 @@ impl SessionCatalog {
             indexes: Vec::new(),
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             statistics,
             temporary: None,
             options: TableOptions::default(),

@@ -14,7 +14,7 @@ use crate::source::Op;
 use crate::source::subquery::SubState;
 use crate::source::with_query::With;
 use library_cache::Sharing;
-use plan::{Column, Plan, PlanBody};
+use plan::{Column, Plan, PlanBody, TriggerEvent};
 use result_cache::ResultBuffer;
 use types::{DataType, Result, Value};
 
@@ -31,6 +31,11 @@ pub(super) fn kind_of(plan: &Plan) -> StatementKind {
         PlanBody::Update(_) => StatementKind::Update,
         PlanBody::Delete(_) => StatementKind::Delete,
         PlanBody::Merge(_) => StatementKind::Merge,
+        PlanBody::Instead(i) => match i.firing.event {
+            TriggerEvent::Insert => StatementKind::Insert,
+            TriggerEvent::Update => StatementKind::Update,
+            TriggerEvent::Delete => StatementKind::Delete,
+        },
     }
 }
 
@@ -41,7 +46,7 @@ pub(super) fn columns_of(plan: &Plan) -> Vec<Column> {
         PlanBody::Insert(i) => returned(&i.returning),
         PlanBody::Update(u) => returned(&u.returning),
         PlanBody::Delete(d) => returned(&d.returning),
-        PlanBody::InsertAll(_) | PlanBody::Merge(_) => Vec::new(),
+        PlanBody::InsertAll(_) | PlanBody::Merge(_) | PlanBody::Instead(_) => Vec::new(),
     }
 }
 
@@ -59,7 +64,7 @@ pub(super) struct Watch {
 /// Restrictions on the functions that a statement calls.
 pub(super) fn caller_of(body: &PlanBody) -> Caller {
     let changes = match body {
-        PlanBody::Query(_) => Vec::new(),
+        PlanBody::Query(_) | PlanBody::Instead(_) => Vec::new(),
         // The row of a VALUES clause is evaluated before the table is changed.
         PlanBody::Insert(i) if matches!(i.source, plan::InsertSource::Values(_)) => Vec::new(),
         PlanBody::Insert(i) => vec![i.target.table.object],
@@ -68,7 +73,7 @@ pub(super) fn caller_of(body: &PlanBody) -> Caller {
         PlanBody::Delete(d) => vec![d.target.table.object],
         PlanBody::Merge(m) => vec![m.target.table.object],
     };
-    Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
+    Caller { is_query: matches!(body, PlanBody::Query(_)), in_trigger: false, changes }
 }
 
 /// Turns a plan into row sources and registers: the plan's registers, then those of the binds, then those of

@@ -3,6 +3,7 @@
 use super::checks::{RESTARTS_MOST, may_change, may_restart, snapshot_for, still_planned};
 use super::state::{Body, Cursor, Fetches, State};
 use crate::ctx::ExecCtx;
+use crate::dml::When;
 use crate::measure;
 use crate::statistics::Run;
 use types::{ObjectId, Ora, Result};
@@ -147,6 +148,9 @@ impl Cursor {
     fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         for _ in 0..RESTARTS_MOST {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
+            if matches!(&self.body, Body::Dml(dml) if dml.fires()) {
+                self.fire_before(&start, cx)?;
+            }
             let snapshot = snapshot_for(self.internal, cx);
             self.m.begin(snapshot);
             let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
@@ -157,6 +161,10 @@ impl Cursor {
                 run
             });
             cx.shared.txns.release(cx.p, &snapshot);
+            let result = match result {
+                Ok(run) if !run.restart && dml.fires() => dml.fire_statement(When::After, cx).map(|()| run),
+                result => result,
+            };
             match result {
                 Ok(run) if !run.restart => {
                     self.rows = run.rows;
@@ -182,6 +190,20 @@ impl Cursor {
             cx.check_cancel()?;
         }
         Err(Ora::new(8177))
+    }
+
+    /// Fires the triggers before the statement. The statement sees their changes; a trigger that runs DDL in an
+    /// autonomous transaction may have changed the meaning of its names.
+    fn fire_before(&mut self, start: &txn::Savepoint, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
+        let fired = dml.fire_statement(When::Before, cx).and_then(|()| match self.names_are_same(cx)? {
+            true => Ok(()),
+            false => Err(Ora::new(8103)),
+        });
+        if let Err(e) = &fired {
+            cx.undo_failed(start, e)?;
+        }
+        fired
     }
 
     /// Ends the execution. The cursor can be executed again.

@@ -1,6 +1,8 @@
 //! DELETE: of rows found one by one, or in batches.
 
 use super::bulk::{Bulk, each_batch, keep_bytes};
+use super::fire::When;
+use super::fire_row::RowEvent;
 use super::row::{DmlRun, returning};
 use super::writer::Writer;
 use crate::builder::Builder;
@@ -9,7 +11,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, RowSource};
 use crate::table::Address;
-use plan::{DeletePlan, Reg};
+use plan::{DeletePlan, Reg, TriggerEvent};
 use txn::Snapshot;
 use types::{Result, Value};
 
@@ -65,6 +67,10 @@ impl Delete {
                 Err(e) => break Err(e),
             }
             let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
+            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
+            if let Err(e) = self.writer.fire_row(When::Before, event, None, m, cx) {
+                break Err(e);
+            }
             if self.by_bytes {
                 self.writer.delete_bytes_later(rowid, self.source.kept_bytes())?;
             } else {
@@ -97,10 +103,13 @@ impl Delete {
         }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
+            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
+            self.writer.fire_row(When::Before, event, None, m, cx)?;
             if !self.writer.delete(row.at(), &self.old, &seen, m, cx)? {
                 run.restart = true;
                 return Ok(());
             }
+            self.writer.fire_row(When::After, event, None, m, cx)?;
             run.changed(&row);
             returning(&self.returning, run, m, cx)?;
             cx.check_cancel()?;

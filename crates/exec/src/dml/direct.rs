@@ -43,7 +43,12 @@ impl Direct {
             // A default for NULL depends on the value that it replaces.
             && defaults.iter().all(|(_, code, only_null)| code.is_plain() && !only_null);
         let width = writer.new.len();
-        if !plain || !writer.takes_batches() || !writer.checks.is_empty() || width > COLUMNS_MOST {
+        if !plain
+            || writer.firings.has_rows()
+            || !writer.takes_batches()
+            || !writer.checks.is_empty()
+            || width > COLUMNS_MOST
+        {
             return None;
         }
         let mut columns = vec![From::Null; width];

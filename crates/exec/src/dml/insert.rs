@@ -1,6 +1,8 @@
 //! INSERT into one table or several.
 
 use super::direct::Direct;
+use super::fire::When;
+use super::fire_row::RowEvent;
 use super::row::{DmlRun, fill, new_row, returning};
 use super::writer::Writer;
 use crate::builder::Builder;
@@ -8,7 +10,7 @@ use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, RowSource};
-use plan::{InsertPlan, InsertSource, Reg};
+use plan::{InsertPlan, InsertSource, Reg, TriggerEvent};
 use types::Result;
 
 pub struct Insert {
@@ -58,10 +60,14 @@ impl Insert {
         self.writer.begin();
     }
 
-    pub fn one(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    /// Inserts a row. `single`: the statement inserts no other row.
+    pub fn one(&mut self, single: bool, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single };
+        self.writer.fire_row(When::Before, event, None, m, cx)?;
         let at = self.writer.insert(m, cx)?;
         at.at().put(m, self.rowid);
+        self.writer.fire_row(When::After, event, None, m, cx)?;
         run.changed(&at);
         returning(&self.returning, run, m, cx)
     }
@@ -71,7 +77,7 @@ impl Insert {
         match self.query.take() {
             None => {
                 m.sequence_values.fill(None);
-                self.one(run, m, cx)?;
+                self.one(true, run, m, cx)?;
             }
             Some(mut query) => {
                 let result = self.run_query(&mut query, run, m, cx);
@@ -89,7 +95,7 @@ impl Insert {
         }
         while query.next(m, cx)? {
             m.sequence_values.fill(None);
-            self.one(run, m, cx)?;
+            self.one(false, run, m, cx)?;
             cx.check_cancel()?;
         }
         Ok(())
@@ -131,12 +137,16 @@ impl Insert {
         }
         m.sequence_values.fill(None);
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, None, m, cx)?;
         self.writer.insert_later(m, cx)
     }
 
     /// Whether it inserts one row of plain values, which may be batched with others.
     pub fn may_wait(&self) -> bool {
+        // Each execution fires the triggers for the whole statement.
         self.query.is_none()
+            && self.writer.firings.is_empty()
             && self.returning.is_empty()
             && self.writer.takes_batches()
             && self.values.iter().all(|(_, code)| code.is_plain())
@@ -170,7 +180,7 @@ pub fn insert_all(
                 matched |= last;
             }
             if last {
-                b.insert.one(run, m, cx)?;
+                b.insert.one(false, run, m, cx)?;
             }
         }
         cx.check_cancel()?;

@@ -243,6 +243,11 @@ impl Child {
         Ok(key.encode(values, cx) && settled(index, &key.bytes, false, cx)? == KeyState::Present)
     }
 
+    /// Whether a lost key changes child rows.
+    pub fn acts(&self, deleted: bool) -> bool {
+        deleted && self.on_delete != OnDelete::Restrict
+    }
+
     /// Checks that no child row refers to a lost key (ORA-02292). If its row was `deleted`, the action of ON DELETE is
     /// done instead.
     pub fn check(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<()> {

@@ -21,7 +21,7 @@ impl TableLocks {
     pub fn of(body: &PlanBody) -> TableLocks {
         let mut locks = TableLocks::default();
         match body {
-            PlanBody::Query(_) => {}
+            PlanBody::Query(_) | PlanBody::Instead(_) => {}
             PlanBody::Insert(i) => locks.add_insert(&i.target),
             PlanBody::InsertAll(i) => i.branches.iter().for_each(|b| locks.add_insert(&b.insert.target)),
             PlanBody::Update(u) => locks.add(&u.target),

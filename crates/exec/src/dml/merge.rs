@@ -1,5 +1,7 @@
 //! MERGE: updates, deletions and insertions by the rows of a join.
 
+use super::fire::When;
+use super::fire_row::RowEvent;
 use super::row::{DmlRun, Set, build_sets, changed_row, fill, new_row};
 use super::writer::Writer;
 use crate::builder::Builder;
@@ -8,7 +10,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, RowSource};
 use crate::table::Address;
-use plan::{MergePlan, Reg};
+use plan::{MergePlan, Reg, TriggerEvent};
 use std::collections::HashSet;
 use txn::Snapshot;
 use types::{Ora, Result};
@@ -24,6 +26,8 @@ pub struct Merge {
 
 struct MergeUpdate {
     sets: Vec<Set>,
+    /// The columns that the statement sets, and these with the ones that triggers may assign.
+    set: Vec<u16>,
     columns: Vec<u16>,
     filter: Option<Cond>,
     delete: Option<Cond>,
@@ -41,9 +45,13 @@ impl Merge {
         let update = match &x.update {
             None => None,
             Some(u) => {
-                let (sets, columns) = build_sets(&u.sets, b);
+                let (sets, set) = build_sets(&u.sets, b);
+                let mut columns = set.clone();
+                let of_update = x.target.firings.iter().filter(|firing| firing.event == TriggerEvent::Update);
+                let assigned = of_update.flat_map(|firing| &firing.assigned);
+                columns.extend(assigned.filter(|c| !set.contains(c)));
                 let filter = u.filter.as_ref().map(|e| b.cond(e));
-                Some(MergeUpdate { sets, columns, filter, delete: u.delete.as_ref().map(|e| b.cond(e)) })
+                Some(MergeUpdate { sets, set, columns, filter, delete: u.delete.as_ref().map(|e| b.cond(e)) })
             }
         };
         let insert = x.insert.as_ref().map(|i| {
@@ -112,15 +120,21 @@ impl Merge {
             return Err(Ora::new(30926)); // a source row matches twice
         }
         changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, Some(&u.set), m, cx)?;
         // DELETE WHERE sees the updated row; if it holds, the update itself is omitted.
         let delete = match &u.delete {
             Some(cond) => cond.test(m, cx)? == Some(true),
             None => false,
         };
         let done = if delete {
-            self.writer.delete(row.at(), &self.old, seen, m, cx)?
+            delete_matched(&mut self.writer, &row, event, seen, m, cx)?
         } else {
-            self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some()
+            let done = self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some();
+            if done {
+                self.writer.fire_row(When::After, event, None, m, cx)?;
+            }
+            done
         };
         if done {
             run.changed(&row);
@@ -137,8 +151,36 @@ impl Merge {
         }
         m.sequence_values.fill(None);
         new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Insert, old: &[], rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, None, m, cx)?;
         let at = self.writer.insert(m, cx)?;
+        at.at().put(m, self.rowid);
+        self.writer.fire_row(When::After, event, None, m, cx)?;
         run.changed(&at);
         Ok(())
     }
+}
+
+/// Deletes a matched row. Its triggers fire as if it had been updated first. False when it has changed since the
+/// snapshot.
+fn delete_matched(
+    writer: &mut Writer,
+    row: &Address,
+    updated: RowEvent<'_>,
+    seen: &Snapshot,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<bool> {
+    if writer.firings.is_empty() {
+        return writer.delete(row.at(), updated.old, seen, m, cx);
+    }
+    writer.fire_row(When::After, updated, None, m, cx)?;
+    let new = writer.new.clone();
+    let event = RowEvent { event: TriggerEvent::Delete, old: &new, rowid: updated.rowid, single: false };
+    writer.fire_row(When::Before, event, None, m, cx)?;
+    let done = writer.delete(row.at(), updated.old, seen, m, cx)?;
+    if done {
+        writer.fire_row(When::After, event, None, m, cx)?;
+    }
+    Ok(done)
 }

@@ -4,7 +4,10 @@ mod batch;
 mod bulk;
 mod delete;
 mod direct;
+mod fire;
+mod fire_row;
 mod insert;
+mod instead;
 pub(crate) mod keys;
 mod later;
 mod locks;
@@ -14,5 +17,6 @@ mod statement;
 mod update;
 mod writer;
 
+pub use fire::When;
 pub use locks::TableLocks;
 pub use statement::Dml;

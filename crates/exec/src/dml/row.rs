@@ -70,17 +70,22 @@ pub fn new_row(
 
 /// Copies the old row and computes the assignments over it.
 pub fn changed_row(writer: &Writer, old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    set_row(&writer.new, old, sets, m, cx)
+}
+
+/// As [`changed_row`], into these registers.
+pub fn set_row(new: &[Reg], old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     m.sequence_values.fill(None);
-    for (&from, &to) in old.iter().zip(&writer.new) {
+    for (&from, &to) in old.iter().zip(new) {
         copy(from, to, m);
     }
     for set in sets {
         match set {
-            Set::One(c, code) => assign(code, writer.new[*c as usize], m, cx)?,
+            Set::One(c, code) => assign(code, new[*c as usize], m, cx)?,
             Set::Row(columns, sub) => {
                 let values = subqueries::row(*sub, m, cx)?;
                 for (c, v) in columns.iter().zip(values) {
-                    m.put(writer.new[*c as usize], v);
+                    m.put(new[*c as usize], v);
                 }
             }
         }

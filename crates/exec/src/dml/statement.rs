@@ -1,7 +1,9 @@
 //! The DML statements.
 
 use super::delete::Delete;
+use super::fire::When;
 use super::insert::{Branch, Insert, build_insert, insert_all};
+use super::instead::Instead;
 use super::merge::Merge;
 use super::row::DmlRun;
 use super::update::Update;
@@ -20,6 +22,7 @@ pub enum Dml {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Merge(Box<Merge>),
+    Instead(Box<Instead>),
 }
 
 impl Dml {
@@ -44,6 +47,7 @@ impl Dml {
             PlanBody::Update(u) => Dml::Update(Box::new(Update::build(u, b)?)),
             PlanBody::Delete(d) => Dml::Delete(Box::new(Delete::build(d, b)?)),
             PlanBody::Merge(x) => Dml::Merge(Box::new(Merge::build(x, b)?)),
+            PlanBody::Instead(i) => Dml::Instead(Box::new(Instead::build(i, b)?)),
         })
     }
 
@@ -114,6 +118,44 @@ impl Dml {
         }
     }
 
+    /// Whether triggers for the whole statement may fire.
+    pub fn fires(&self) -> bool {
+        match self {
+            Dml::Insert(i) => !i.writer.firings.is_empty(),
+            Dml::InsertAll { branches, .. } => branches.iter().any(|b| !b.insert.writer.firings.is_empty()),
+            Dml::Update(u) => !u.writer.firings.is_empty(),
+            Dml::Delete(d) => !d.writer.firings.is_empty(),
+            Dml::Merge(x) => !x.writer.firings.is_empty(),
+            Dml::Instead(_) => false,
+        }
+    }
+
+    /// Fires the triggers for the whole statement.
+    ///
+    /// # Errors
+    /// Those of the triggers.
+    pub fn fire_statement(&mut self, when: When, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Dml::Insert(i) => i.writer.firings.fire_statement(when, cx),
+            Dml::InsertAll { branches, .. } => {
+                // Once for a table, however many branches insert into it.
+                let mut fired = Vec::new();
+                for branch in branches {
+                    let writer = &mut branch.insert.writer;
+                    if !fired.contains(&writer.table.object) {
+                        fired.push(writer.table.object);
+                        writer.firings.fire_statement(when, cx)?;
+                    }
+                }
+                Ok(())
+            }
+            Dml::Update(u) => u.writer.firings.fire_statement(when, cx),
+            Dml::Delete(d) => d.writer.firings.fire_statement(when, cx),
+            Dml::Merge(x) => x.writer.firings.fire_statement(when, cx),
+            Dml::Instead(_) => Ok(()),
+        }
+    }
+
     /// Runs the statement as of the machine's snapshot.
     pub fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<DmlRun> {
         let mut run = DmlRun::default();
@@ -123,6 +165,7 @@ impl Dml {
             Dml::Update(u) => u.run(&mut run, m, cx)?,
             Dml::Delete(d) => d.run(&mut run, m, cx)?,
             Dml::Merge(x) => x.run(&mut run, m, cx)?,
+            Dml::Instead(i) => i.run(&mut run, m, cx)?,
         }
         if !run.restart {
             self.note_changes(run.rows, cx);
@@ -138,6 +181,7 @@ impl Dml {
             Dml::Delete(d) => d.writer.note_changes(Changes { deleted: rows, ..none }, cx),
             Dml::InsertAll { branches, .. } => branches.iter().for_each(|b| b.insert.writer.note_own_changes(cx)),
             Dml::Merge(x) => x.writer.note_own_changes(cx),
+            Dml::Instead(_) => {}
         }
     }
 }

@@ -1,6 +1,8 @@
 //! UPDATE: of rows found one by one, or in batches.
 
 use super::bulk::{Bulk, each_batch, keep_bytes};
+use super::fire::When;
+use super::fire_row::RowEvent;
 use super::row::{DmlRun, Set, build_sets, changed_row, returning};
 use super::writer::Writer;
 use crate::builder::Builder;
@@ -9,7 +11,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, RowSource};
 use crate::table::Address;
-use plan::{Reg, SetItem, UpdatePlan};
+use plan::{Reg, SetItem, TriggerEvent, UpdatePlan};
 use txn::Snapshot;
 use types::{Result, Rowid, Value};
 
@@ -19,6 +21,8 @@ pub struct Update {
     rowid: Reg,
     old: Vec<Reg>,
     sets: Vec<Set>,
+    /// The columns that the statement sets, and these with the ones that triggers may assign.
+    set: Vec<u16>,
     columns: Vec<u16>,
     returning: Vec<Code>,
     /// Rows are changed by their bytes: only the columns that the statement names are in `old`.
@@ -29,7 +33,10 @@ pub struct Update {
 
 impl Update {
     pub fn build(u: &UpdatePlan, b: &mut Builder<'_>) -> Result<Update> {
-        let (sets, mut columns) = build_sets(&u.sets, b);
+        let (sets, set) = build_sets(&u.sets, b);
+        let mut columns = set.clone();
+        let assigned = u.target.firings.iter().flat_map(|firing| &firing.assigned);
+        columns.extend(assigned.filter(|c| !set.contains(c)));
         let writer = Writer::build(&u.target, Some(&columns), b)?;
         let bulk = match u.returning.is_empty() && writer.takes_bytes(false) {
             true => bulk_update(u, &sets, &writer, b)?,
@@ -53,6 +60,7 @@ impl Update {
             rowid: u.rowid,
             old: u.old.clone(),
             sets,
+            set,
             columns,
             returning: u.returning.iter().map(|(e, _)| b.code(e)).collect(),
             by_bytes,
@@ -86,11 +94,14 @@ impl Update {
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
+            self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
             let Some(at) = self.writer.update(row.at(), &self.old, &self.columns, &seen, m, cx)? else {
                 run.restart = true;
                 return Ok(());
             };
             at.at().put(m, self.rowid);
+            self.writer.fire_row(When::After, event, None, m, cx)?;
             run.changed(&at);
             returning(&self.returning, run, m, cx)?;
             cx.check_cancel()?;
@@ -142,6 +153,8 @@ impl Update {
                 return Ok(Some(rowid));
             }
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
+            self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
             self.writer.update_later(rowid, &self.old, &self.columns, m, cx)?;
             return Ok(Some(rowid));
         }

@@ -6,6 +6,7 @@
 //! have got the lost key (E9).
 
 use super::batch::Batch;
+use super::fire::Firings;
 use super::keys::{Child, Parent};
 use super::later::Later;
 use crate::batch::KeptRow;
@@ -75,6 +76,7 @@ pub struct Writer {
     virtuals_old: Vec<(Reg, Code)>,
     foreign: Vec<Parent>,
     children: Vec<Child>,
+    pub(super) firings: Firings,
     pub(super) row: Vec<u8>,
     key: Vec<u8>,
     pub(super) batch: Batch,
@@ -150,6 +152,7 @@ impl Writer {
             virtuals_old: t.virtuals_old.iter().map(|(r, e)| (*r, b.code(e))).collect(),
             foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
             children: t.children.iter().map(|c| Child::build(c, Some(&t.table), b)).collect::<Result<_>>()?,
+            firings: Firings::of(&t.firings),
             row: Vec::new(),
             key: Vec::new(),
             batch: Batch::default(),
@@ -174,6 +177,7 @@ impl Writer {
         self.against.clear();
         self.changes = Changes::default();
         self.foreign.iter_mut().for_each(Parent::begin);
+        self.firings.begin();
     }
 
     /// Reports the changes of a statement to the host, for table monitoring.
@@ -264,7 +268,7 @@ impl Writer {
     }
 
     /// Computes the virtual columns of the old row.
-    fn make_old_virtuals(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    pub(super) fn make_old_virtuals(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.virtuals_old.iter().try_for_each(|(reg, code)| assign(code, *reg, m, cx))
     }
 
@@ -291,8 +295,14 @@ impl Writer {
 
     /// Whether rows may be inserted in batches: computing a row never needs the outcome of an earlier one.
     pub fn takes_batches(&self) -> bool {
-        let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches();
+        let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches() && self.rows_may_wait();
         matches!(self.storage, Storage::Heap(_)) && plain
+    }
+
+    /// Whether a row may be changed after later rows have been computed. Triggers before a row do not see the table;
+    /// only a foreign key to it could.
+    fn rows_may_wait(&self) -> bool {
+        !self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty()
     }
 
     /// Adds the row in the new registers to the batch. On an error, the batch must be flushed before it is raised: an
@@ -442,7 +452,7 @@ impl Writer {
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
         let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
-        matches!(self.storage, Storage::Heap(_)) && !single
+        matches!(self.storage, Storage::Heap(_)) && !single && self.rows_may_wait()
     }
 
     /// Notes an update of the row at `rowid` from the columns in `old` to the new registers.
@@ -495,7 +505,8 @@ impl Writer {
     /// Whether rows may be updated (or deleted) by their bytes: only types, NOT NULL and indexes need columns that the
     /// statement does not name.
     pub fn takes_bytes(&self, deleting: bool) -> bool {
-        self.takes_changes(deleting) && self.checks.is_empty() && self.children.is_empty()
+        let plain = self.checks.is_empty() && self.children.is_empty() && !self.firings.has_rows();
+        self.takes_changes(deleting) && plain
     }
 
     /// As [`Writer::update_later`], for a row with the bytes `before`. The new registers hold the new values of
@@ -705,10 +716,25 @@ impl Writer {
             // Only a MERGE can insert a deleted key again in the same statement.
             let may_be_back = !deleted || self.patient;
             if !(may_be_back && self.children[child].is_there_again(&values, deleted, cx)?) {
-                self.children[child].check(&values, deleted, cx)?;
+                self.check_child(child, &values, deleted, cx)?;
             }
         }
         self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
+    }
+
+    /// Checks that no child row refers to a lost key, or does the action of ON DELETE. The triggers of the child table,
+    /// which the action fires, may not see this table.
+    fn check_child(&mut self, child: usize, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Writer { children, firings, table, .. } = self;
+        let child = &mut children[child];
+        if !child.acts(deleted) {
+            return child.check(values, deleted, cx);
+        }
+        let now = Some((firings.row_caller(table.object, cx), cx.session.suspended));
+        let before = std::mem::replace(&mut cx.session.caller, now);
+        let done = child.check(values, deleted, cx);
+        cx.session.caller = before;
+        done
     }
 
     /// Checks that the foreign keys of the new row have parents (ORA-02291).

@@ -17,6 +17,8 @@ pub enum On {
     OtherType,
     /// A procedure of O's, named in DDL.
     OtherUnit,
+    /// A trigger of O's, named in DDL.
+    OtherTrigger,
     Index,
     /// O's function or procedure, in GRANT EXECUTE.
     Units,
@@ -215,6 +217,14 @@ pub const ACTIONS: &[Action] = &[
     ),
     drops("drop package o.dk", On::OtherUnit, &[&["drop any procedure"]], "create package o.dk is n number; end;"),
     ddl("alter procedure o.dp compile", On::OtherUnit, &[&["alter any procedure"]]),
+    drops(
+        "drop trigger o.dg",
+        On::OtherTrigger,
+        &[&["drop any trigger"]],
+        "create trigger o.dg before insert on o.dt2 begin null; end;",
+    ),
+    ddl("alter trigger o.dg disable", On::OtherTrigger, &[&["alter any trigger"]]),
+    ddl("alter trigger o.dg compile", On::OtherTrigger, &[&["alter any trigger"]]),
     drops("drop index o.di", On::Index, &[&["drop any index"]], "create index o.di on o.dt2 (a)"),
     ddl("alter index o.di rebuild", On::Index, &[&["alter any index"]]),
     ddl("alter index o.di rename to di", On::Index, &[&["alter any index"]]),
@@ -228,6 +238,12 @@ pub const ACTIONS: &[Action] = &[
     ddl("create procedure o.mp is begin null; end;", On::System, &[&["create any procedure"]]),
     ddl("create or replace procedure o.mp is begin null; end;", On::System, &[&["create any procedure"]]),
     ddl("create or replace package o.mk is n number; end;", On::System, &[&["create any procedure"]]),
+    ddl("create trigger o.mg before insert on o.dt2 begin null; end;", On::System, &[&["create any trigger"]]),
+    ddl(
+        "create or replace trigger o.mg after delete on o.dt2 begin null; end;",
+        On::System,
+        &[&["create any trigger"]],
+    ),
     // In the schema of SYS, where no ANY privilege applies.
     Action { dba: false, ..system("create table sys.mt (a number)", &[]) },
     Action { dba: false, ..system("create or replace procedure sys.mp is begin null; end;", &[]) },

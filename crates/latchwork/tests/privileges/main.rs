@@ -52,8 +52,8 @@ const GOES_NOTED: &str = "pragma autonomous_transaction; begin execute immediate
 
 /// O with its objects, and Z with invoker's units. Z2 and Z3 get grants.
 fn prepare(s: &mut Session) {
-    let units = "create session, create table, create view, create sequence, create procedure, create synonym, \
-                 create job, unlimited tablespace";
+    let units = "create session, create table, create view, create sequence, create procedure, create trigger, \
+                 create synonym, create job, unlimited tablespace";
     for user in ["o", "z", "z2", "z3"] {
         run(s, &format!("create user {user} identified by x"));
         run(s, &format!("grant {units} to {user}"));

@@ -17,6 +17,7 @@ const REFUSALS: &[&str] = &[
     "ORA-01927",
     "ORA-04042",
     "ORA-04043",
+    "ORA-04080",
     "ORA-01418",
     "ORA-06598",
     "ORA-20000",
@@ -53,6 +54,7 @@ const SEES_UNITS: &[&str] = &[
     "execute any procedure",
     "debug any procedure",
 ];
+const SEES_TRIGGERS: &[&str] = &["create any trigger", "alter any trigger", "drop any trigger", "debug any procedure"];
 const SEES_TYPES: &[&str] = &["execute any type", "drop any type", "debug any procedure"];
 const SEES_SEQUENCES: &[&str] =
     &["select any sequence", "create any sequence", "alter any sequence", "drop any sequence"];
@@ -129,6 +131,7 @@ pub fn expected(actor: Actor, action: &Action, way: Way) -> Outcome {
         On::Type => (SEES_TYPES, "ORA-00904", "ORA-01031"),
         On::OtherType => (SEES_TYPES, "ORA-04043", "ORA-01031"),
         On::OtherUnit => (SEES_UNITS, "ORA-04043", "ORA-01031"),
+        On::OtherTrigger => (SEES_TRIGGERS, "ORA-04080", "ORA-01031"),
         On::Units => (SEES_UNITS, "ORA-04042", "ORA-01031"),
         On::Index => (SEES_INDEXES, "ORA-01418", "ORA-01031"),
         On::Statistics => (&[], "ORA-20000", "ORA-20000"),

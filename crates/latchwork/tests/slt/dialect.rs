@@ -251,7 +251,7 @@ pub fn on_missing(sql: &str, missing: &[String]) -> Option<Foreign> {
 /// A trigger of another dialect has no time before its event; a body that selects without INTO compiles with errors.
 fn trigger(t: &[Token]) -> Option<Foreign> {
     let timed = any(&t[..t.len().min(8)], &["BEFORE", "AFTER", "INSTEAD"]);
-    let errors: &'static [u32] = if timed { &[3001, 24344] } else { &[3001, 4071, 922] };
+    let errors: &'static [u32] = if timed { &[24344, 4079, 25002, 25001] } else { &[4071, 922] };
     Some(Foreign { rule: "CREATE TRIGGER", errors, oracle: None })
 }
 

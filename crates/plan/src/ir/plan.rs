@@ -88,6 +88,59 @@ pub struct Target {
     pub virtuals: Vec<(u16, Expr)>,
     /// Virtual columns of the old row, with their registers.
     pub virtuals_old: Vec<(Reg, Expr)>,
+    /// The triggers that the statement fires, for each of its events that has some.
+    pub firings: Vec<Firing>,
+}
+
+/// The event that fires a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum TriggerEvent {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A trigger that a statement fires.
+#[derive(Clone, Debug, PartialEq, Eq, Image)]
+pub struct Trigger {
+    pub object: types::ObjectId,
+    pub owner: String,
+    pub name: String,
+}
+
+/// The enabled triggers of a table for one event, each list in the order of firing.
+#[derive(Clone, Debug, Image)]
+pub struct Firing {
+    pub event: TriggerEvent,
+    pub before: Vec<Trigger>,
+    pub before_row: Vec<Trigger>,
+    pub after_row: Vec<Trigger>,
+    pub after: Vec<Trigger>,
+    /// The names of the columns that an UPDATE sets, each between two separators: see [`Firing::SEPARATOR`].
+    pub updated: String,
+    /// The columns that triggers before the row may assign.
+    pub assigned: Vec<u16>,
+}
+
+impl TriggerEvent {
+    /// The statement of the event.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerEvent::Insert => "INSERT",
+            TriggerEvent::Update => "UPDATE",
+            TriggerEvent::Delete => "DELETE",
+        }
+    }
+}
+
+impl Firing {
+    /// Stands before and after each name in [`Firing::updated`]: no name contains it.
+    pub const SEPARATOR: char = '"';
+
+    /// Whether triggers fire for each row.
+    pub fn has_rows(&self) -> bool {
+        !self.before_row.is_empty() || !self.after_row.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Image)]
@@ -130,6 +183,21 @@ pub struct DeletePlan {
     pub returning: Vec<(Expr, Column)>,
 }
 
+/// A change of rows of a view, for which its INSTEAD OF triggers stand.
+#[derive(Clone, Debug, Image)]
+pub struct InsteadPlan {
+    /// The triggers are those before the row.
+    pub firing: Firing,
+    /// The rows of a query, or of the view; `None` for VALUES.
+    pub query: Option<QueryPlan>,
+    /// The columns of the view's row; none for INSERT.
+    pub old: Vec<Reg>,
+    /// The columns of the new row; none for DELETE.
+    pub new: Vec<Reg>,
+    /// The values of the new row; the others are those of the old row.
+    pub sets: Vec<SetItem>,
+}
+
 #[derive(Clone, Debug, Image)]
 pub struct MergePlan {
     pub target: Target,
@@ -166,6 +234,7 @@ pub enum PlanBody {
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
     Merge(Box<MergePlan>),
+    Instead(Box<InsteadPlan>),
 }
 
 impl PlanBody {
@@ -181,6 +250,7 @@ impl PlanBody {
             PlanBody::Update(u) => Some(&u.source),
             PlanBody::Delete(d) => Some(&d.source),
             PlanBody::Merge(m) => Some(&m.source),
+            PlanBody::Instead(i) => i.query.as_ref().map(|query| &query.source),
         }
     }
 
@@ -196,6 +266,7 @@ impl PlanBody {
             PlanBody::Update(u) => Some(&mut u.source),
             PlanBody::Delete(d) => Some(&mut d.source),
             PlanBody::Merge(m) => Some(&mut m.source),
+            PlanBody::Instead(i) => i.query.as_mut().map(|query| &mut query.source),
         }
     }
 }

@@ -11,10 +11,10 @@
 //! The interface of another unit is compiled from its text and kept by the session. Its questions are kept with it, and
 //! count for every unit that names it.
 
-use super::question::{Asked, Question, Questions, mark_of_columns, mark_of_units};
+use super::question::{Asked, Question, Questions, mark_of_columns, mark_of_trigger, mark_of_units};
 use super::scope::Interface;
 use super::units::Units;
-use crate::world::{ColumnInfo, Described, StoredUnit, World, as_owner};
+use crate::world::{ColumnInfo, Described, StoredUnit, TriggerTable, World, as_owner};
 use dictionary::Access;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -132,6 +132,13 @@ impl Units {
         answer
     }
 
+    /// [`World::stored_trigger`].
+    pub(super) fn ask_trigger<W: World>(&self, w: &mut W, number: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
+        let answer = w.stored_trigger(number);
+        self.heard(w, &answer, |answer| Asked::Trigger { number, answer: mark_of_trigger(answer) });
+        answer
+    }
+
     /// [`World::stored_unit`] for a schema.
     pub(super) fn ask_units_of<W: World>(&self, w: &mut W, schema: &str, name: &str) -> Result<Vec<StoredUnit>> {
         if w.schema() != schema {
@@ -223,6 +230,9 @@ fn is_same<W: World>(w: &mut W, asked: &Asked) -> bool {
         Asked::OwnUnits { name, answer } => {
             let schema = w.schema();
             w.stored_unit(Some(&schema), name).is_ok_and(|now| mark_of_units(&now) == *answer)
+        }
+        Asked::Trigger { number, answer } => {
+            w.stored_trigger(*number).is_ok_and(|now| mark_of_trigger(&now) == *answer)
         }
         Asked::Execute { owner, name, answer } => w.may_execute(owner, name).is_ok_and(|now| now as u8 == *answer),
         Asked::Valid { owner, name } => w.is_valid_unit(owner, name),

@@ -1,6 +1,6 @@
 //! The compiler of one unit: its state, and the writing of code.
 
-use super::scope::{Loc, Scope, SubSym};
+use super::scope::{Loc, Rows, Scope, SubSym};
 use super::units::Units;
 use crate::datum::Datum;
 use crate::errors::CompileError;
@@ -147,6 +147,8 @@ pub(super) struct Compiler<'a, W: World> {
     pub(super) calls: Vec<(String, String)>,
     /// The number of compiled statements and expressions.
     pub(super) compiled: u32,
+    /// The rows of a trigger.
+    pub(super) rows: Option<Rows>,
     /// The chosen overloads of calls, by the address of the arguments and the position of the name in the text.
     pub(super) chosen: HashMap<(usize, Pos), Rc<SubSym>>,
 }
@@ -172,6 +174,7 @@ impl<'a, W: World> Compiler<'a, W> {
             authid: AuthId::default(),
             pool: Pool::default(),
             consts: HashMap::new(),
+            rows: None,
             chosen: HashMap::new(),
             procs: Vec::new(),
             scopes: vec![Scope::default()],

@@ -47,6 +47,11 @@ impl<W: World> Compiler<'_, W> {
                 Ok(Val { o: self.constant(Value::Timestamp(t)), ty })
             }
             ExprKind::Interval { text, qualifier } => self.interval(text, qualifier, e.pos),
+            ExprKind::Bind { name, field } if self.rows.is_some() => {
+                let path = self.row_column(name, field.as_ref(), false, e.pos)?;
+                let path = path.ok_or_else(|| self.pls(49, &[name], e.pos))?;
+                Ok(self.path_value(&path, want))
+            }
             ExprKind::Bind { name, field: None } => {
                 let bind = self.host_bind(name, e.pos)?;
                 let d = want.filter(|w| w.is_local()).unwrap_or_else(|| self.temp());

@@ -20,7 +20,7 @@
 
 use super::question::{Question, handles};
 use super::units::Units;
-use crate::code::{BindUse, Compiled, HostTypes, Owner, Rights};
+use crate::code::{BindUse, Compiled, HostTypes, Owner, Rights, RowUse};
 use crate::op::{Op, Pool, Proc};
 use crate::ty::HostType;
 use crate::world::{StoredUnit, World};
@@ -115,6 +115,8 @@ struct Code {
     layout: u64,
     shown: u64,
     has_state: bool,
+    rows: Vec<RowUse>,
+    asks_columns: bool,
 }
 
 /// The image of code that was compiled in a dictionary epoch; `None` when it cannot have one.
@@ -161,6 +163,8 @@ pub(super) fn encode<W: World>(
         unit.layout.put(w);
         unit.shown.put(w);
         unit.has_state.put(w);
+        unit.rows.put(w);
+        unit.asks_columns.put(w);
     })?;
     part(&|out| {
         Head::of(w, of).put(out);
@@ -228,6 +232,8 @@ pub(super) fn decode<W: World>(
         layout,
         shown,
         has_state,
+        rows,
+        asks_columns,
     } = image::read(code, &NoObjects).map_err(damaged)?;
     if !procs.iter().all(|proc| proc.ops.iter().all(is_built_in_here)) {
         return Err(UnfitCode::Changed);
@@ -268,6 +274,8 @@ pub(super) fn decode<W: World>(
         layout,
         shown,
         has_state,
+        rows,
+        asks_columns,
         runs_in: Cell::default(),
     };
     Ok((unit, trust == Trust::Own && !is_known))

@@ -13,11 +13,11 @@
 //! | `question`, `units` | a question with its answer; the session's compiled units and interfaces |
 //! | `ask` | the compiler's questions |
 //! | `compiler` | the state of the compilation of one unit, and the writing of code |
-//! | `symbols`, `type_refs` | the symbols that names stand for; types as they are written |
+//! | `symbols`, `type_refs`, `rows` | the symbols that names stand for; types as they are written; `:NEW` and `:OLD` |
 //! | `operators`, `assign`, `functions`, `call`, `name`, `expr` | expressions |
 //! | `sqlgen`, `sql_stmt`, `forall` | static and dynamic SQL |
 //! | `decl` with `stmt` | declarations and statements: a block has declarations, a declared subprogram has a block |
-//! | `unit` | whole units and blocks |
+//! | `unit`, `trigger` | whole units and blocks; triggers |
 //! | `image` | the image of a compiled unit |
 //! | `store` | units by name: their interfaces, their code |
 
@@ -33,6 +33,7 @@ mod image;
 mod name;
 mod operators;
 mod question;
+mod rows;
 mod scope;
 mod shape;
 mod sql_stmt;
@@ -40,10 +41,13 @@ mod sqlgen;
 mod stmt;
 mod store;
 mod symbols;
+mod trigger;
 mod type_refs;
 mod unit;
 mod units;
 
+pub(crate) use rows::EVENT_PARAMETERS;
 pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+pub(crate) use trigger::{CompiledTrigger, compile_trigger};
 pub(crate) use unit::compile_unit;
 pub(crate) use units::Units;

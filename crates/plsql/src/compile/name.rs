@@ -2,13 +2,14 @@
 
 use super::ask::Interfaces;
 use super::compiler::{CResult, Compiler, Val};
+use super::rows::UPDATED;
 use super::scope::*;
 use super::symbols::{Operands, PathB, Res, TargetRef, quoted, shown_name};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
-use sql::plsql::ast::{Argument, Expr, ExprKind, Ident, Name, Part};
+use sql::plsql::ast::{Argument, BinaryOp, Expr, ExprKind, Ident, Name, Part};
 use std::rc::Rc;
 use types::{DataType, Ora};
 
@@ -16,6 +17,11 @@ impl<W: World> Compiler<'_, W> {
     /// Resolves a name and the parts that follow. `statement`: a procedure call is allowed.
     pub(super) fn resolve(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
         let first = &n.first;
+        if self.rows.is_some()
+            && let Some(found) = self.trigger_name(n, want)?
+        {
+            return Ok(found);
+        }
         if let Some(symbol) = self.lookup(&first.name) {
             return self.symbol(symbol, n, 0, &first.clone(), want, statement);
         }
@@ -49,6 +55,29 @@ impl<W: World> Compiler<'_, W> {
             return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
         }
         self.stored(n, want, statement)
+    }
+
+    /// Resolves a name that has a meaning in triggers only: a column of a row in WHEN, and UPDATING of a column.
+    fn trigger_name(&mut self, n: &Name, want: Option<Opd>) -> CResult<Option<Res>> {
+        let field = match n.parts.first() {
+            Some(Part::Field(field)) => Some(field),
+            _ => None, // not a clause: a row has no elements
+        };
+        if let Some(path) = self.row_of_when(&n.first, field)? {
+            return self.walk(path, &n.parts[1..], &n.first, want).map(Some);
+        }
+        let [Part::Call(args)] = n.parts.as_slice() else { return Ok(None) };
+        let [Argument { name: None, value }] = args.as_slice() else { return Ok(None) };
+        let is_own =
+            matches!(self.lookup("UPDATING"), Some(Symbol::Var(Var { loc: Loc::Frame { level: 0, slot: 2 }, .. })));
+        if n.first.quoted || n.first.name != "UPDATING" || !is_own {
+            return Ok(None);
+        }
+        if let Some(rows) = &mut self.rows {
+            rows.asks_columns = true;
+        }
+        let asked = updating(value, n.first.pos);
+        self.operand(&asked, want).map(|value| Some(Res::Val(value)))
     }
 
     /// Resolves a name outside all scopes: a unit of the schema, of another schema, or a built-in package.
@@ -372,6 +401,10 @@ impl<W: World> Compiler<'_, W> {
     /// Resolves the target of an assignment, and checks that it may be assigned.
     pub(super) fn target_path(&mut self, e: &Expr) -> CResult<TargetRef> {
         match &e.kind {
+            ExprKind::Bind { name, field } if self.rows.is_some() => {
+                let path = self.row_column(name, field.as_ref(), true, e.pos)?;
+                path.map(TargetRef::Path).ok_or_else(|| self.pls(49, &[name], e.pos))
+            }
             ExprKind::Bind { name, field: None } => {
                 let bind = self.host_bind(name, e.pos)?;
                 Ok(TargetRef::Bind(bind, self.bind_ty(bind)))
@@ -386,4 +419,22 @@ impl<W: World> Compiler<'_, W> {
             _ => Err(self.pls(363, &[&"expression"], e.pos)),
         }
     }
+}
+
+/// The condition behind UPDATING of a column: the column is in the list of those that the UPDATE sets.
+fn updating(column: &Expr, pos: u32) -> Expr {
+    let expr = |kind| Expr { kind, pos };
+    let name = |name: &str, args: Vec<Expr>| {
+        let first = Ident { name: name.to_string(), quoted: false, pos };
+        let args: Vec<Argument> = args.into_iter().map(|value| Argument { name: None, value }).collect();
+        let parts = if args.is_empty() { Vec::new() } else { vec![Part::Call(args)] };
+        expr(ExprKind::Name(Name { first, parts }))
+    };
+    let binary = |op, left, right| expr(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) });
+    let mark = || expr(ExprKind::String(plan::Firing::SEPARATOR.to_string()));
+    let wanted = binary(BinaryOp::Concat, mark(), name("UPPER", vec![column.clone()]));
+    let wanted = binary(BinaryOp::Concat, wanted, mark());
+    let place = name("INSTR", vec![name(UPDATED, Vec::new()), wanted]);
+    let is_set = binary(BinaryOp::Gt, place, expr(ExprKind::Number("0".to_string())));
+    binary(BinaryOp::And, name("UPDATING", Vec::new()), is_set)
 }

@@ -1,6 +1,6 @@
 //! Questions of the compiler with their answers ([`super::ask`]).
 
-use crate::world::{ColumnInfo, StoredUnit};
+use crate::world::{ColumnInfo, StoredUnit, TriggerColumn, TriggerTable};
 use plan::names::Lookup;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -30,6 +30,11 @@ pub(super) enum Asked {
     /// Units of the present schema: a session with another schema asks for its own when it takes the code of a block.
     OwnUnits {
         name: String,
+        answer: Mark,
+    },
+    /// The source of a trigger, and the columns of its table.
+    Trigger {
+        number: u32,
         answer: Mark,
     },
     Execute {
@@ -128,6 +133,15 @@ fn mark(answer: &impl Hash) -> Mark {
 pub(super) fn mark_of_columns(columns: &Option<Vec<ColumnInfo>>) -> Mark {
     let column = |c: &ColumnInfo| (c.name.clone(), c.ty, c.nullable);
     mark(&columns.as_ref().map(|all| all.iter().map(column).collect::<Vec<_>>()))
+}
+
+pub(super) fn mark_of_trigger(answer: &Option<(StoredUnit, TriggerTable)>) -> Mark {
+    let column = |c: &TriggerColumn| (c.name.clone(), c.ty, c.position, c.is_virtual);
+    let parts = |(unit, table): &(StoredUnit, TriggerTable)| {
+        let columns: Vec<_> = table.columns.iter().map(column).collect();
+        (unit.owner.clone(), unit.name.clone(), unit.source.clone(), columns)
+    };
+    mark(&answer.as_ref().map(parts))
 }
 
 pub(super) fn mark_of_units(units: &[StoredUnit]) -> Mark {

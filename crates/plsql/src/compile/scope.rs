@@ -1,11 +1,13 @@
 //! Symbols: the meaning of names.
 
+use crate::code::RowUse;
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
-use crate::world::ColumnInfo;
+use crate::world::{ColumnInfo, TriggerColumn};
 use sql::plsql::ast::{Expr, Mode};
 use std::collections::HashMap;
 use std::rc::Rc;
+use types::Ora;
 
 /// The names of a block, a subprogram or a package.
 #[derive(Default, Clone)]
@@ -116,4 +118,23 @@ pub struct PackageSym {
 /// A record type with the columns of a table or query.
 pub(super) fn row_type(columns: &[ColumnInfo]) -> RecordTy {
     RecordTy::new(true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
+}
+
+/// The rows of the trigger that is compiled.
+pub(super) struct Rows {
+    pub old_alias: String,
+    pub new_alias: String,
+    /// The trigger is one for each row.
+    pub exist: bool,
+    /// The new row may be assigned.
+    pub may_assign: bool,
+    pub columns: Vec<TriggerColumn>,
+    /// The columns in the text, in the order of their parameters.
+    pub uses: Vec<RowUse>,
+    /// Names without a colon are those of the rows, too.
+    pub in_when: bool,
+    /// UPDATING has been called with the name of a column.
+    pub asks_columns: bool,
+    /// An error with which CREATE TRIGGER fails.
+    pub refused: Option<Ora>,
 }

@@ -11,7 +11,7 @@ use crate::ty::*;
 use crate::world::{ColumnInfo, Described, World};
 use plan::{Asked, Variables};
 use sql::lexer::{Token, TokenKind, lex};
-use sql::plsql::ast::{Expr, ExprKind, Name, Part, SqlKind, SqlText};
+use sql::plsql::ast::{Expr, ExprKind, Ident, Name, Part, SqlKind, SqlText};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use types::{DataType, Ora};
@@ -235,10 +235,17 @@ impl<W: World> Compiler<'_, W> {
         targets: &[(u32, u32)],
         variables: &mut Vec<Variable>,
     ) -> CResult<()> {
-        for t in lex(text).tokens {
+        let tokens = lex(text).tokens;
+        for (at, t) in tokens.iter().enumerate() {
             let is_target = targets.iter().any(|(from, to)| *from <= t.start && t.end <= *to);
             if t.kind == TokenKind::Bind && !is_target {
                 let name = text[t.start as usize + 1..t.end as usize].trim().trim_matches('"').to_uppercase();
+                if self.rows.is_some() {
+                    let column = tokens.get(at + 1).filter(|dot| dot.kind == TokenKind::Dot);
+                    let column = column.and_then(|_| tokens.get(at + 2)).filter(|t| is_name(t));
+                    variables.push(self.row_in_sql(text, base, (t, column), &name)?);
+                    continue;
+                }
                 let bind = self.host_bind(&name, base + t.start)?;
                 let d = self.temp();
                 self.emit(Op::BindGet { d, bind });
@@ -247,6 +254,26 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         Ok(())
+    }
+
+    /// A column of a trigger's row in static SQL.
+    fn row_in_sql(
+        &mut self,
+        text: &str,
+        base: u32,
+        (alias, column): (&Token, Option<&Token>),
+        name: &str,
+    ) -> CResult<Variable> {
+        let field = column.map(|t| Ident {
+            name: word(text, t),
+            quoted: t.kind == TokenKind::QuotedIdent,
+            pos: base + t.start,
+        });
+        let unknown = || self.pls(49, &[&name], base + alias.start);
+        let unknown = unknown();
+        let path = self.row_column(name, field.as_ref(), false, base + alias.start)?.ok_or(unknown)?;
+        let val = self.path_value(&path, None);
+        Ok(Variable { start: alias.start, end: column.unwrap_or(alias).end, val })
     }
 
     /// The PL/SQL variable or expression whose name begins at `start` of the statement's text.

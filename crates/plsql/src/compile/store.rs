@@ -4,6 +4,7 @@ use super::ask::Interfaces;
 use super::image::{self, Subject};
 use super::question::Questions;
 use super::scope::Interface;
+use super::trigger::compile_trigger;
 use super::unit::{compile_block, compile_unit, interface_of};
 use super::units::{Failed, Key, Shown, Units};
 use crate::code::{Compiled, HostTypes, Rights};
@@ -346,6 +347,49 @@ impl Units {
         }
         self.compiled.borrow_mut().insert(key, unit.clone());
         Ok(unit)
+    }
+
+    /// The compiled trigger with that number; `None` if it has errors or does not exist any more.
+    ///
+    /// # Errors
+    /// Those of the dictionary.
+    pub fn trigger<W: World>(&self, w: &mut W, number: u32) -> Result<Option<Rc<Compiled>>> {
+        if let Some(found) = self.triggers.borrow().get(&number) {
+            return Ok(Some(found.clone()));
+        }
+        if self.failed_triggers.borrow().contains(&number) {
+            return Ok(None);
+        }
+        let (stored, source) = {
+            // The trigger and its table are asked for as the owner of neither: the answer depends on no privilege.
+            self.asking(|| as_owner(w, "SYS", |w| self.ask_trigger(w, number)))
+        };
+        let Some((unit, table)) = stored? else { return Ok(None) };
+        let found = self.instantiate(w, &unit, None);
+        if let Ok(trigger) = found {
+            self.tell(w, &unit, None, &[]);
+            self.triggers.borrow_mut().insert(number, trigger.clone());
+            return Ok(Some(trigger));
+        }
+        let epoch = self.epoch();
+        let (made, asked) = self.asking(|| {
+            self.include(&source);
+            as_owner(w, &unit.owner, |w| compile_trigger(w, self, &unit, &table))
+        });
+        self.tell(w, &unit, None, &made.errors);
+        let Some(trigger) = made.unit else {
+            if !made.errors.iter().any(|e| w.passes(e)) {
+                self.failed_triggers.borrow_mut().insert(number);
+            }
+            return Ok(None);
+        };
+        let trigger = Rc::new(trigger);
+        if self.is_of_one_dictionary(w, epoch) {
+            let stale = found.err().flatten();
+            self.keep(w, (&unit, None), &trigger, &asked, stale);
+        }
+        self.triggers.borrow_mut().insert(number, trigger.clone());
+        Ok(Some(trigger))
     }
 
     /// Makes a unit from its image in the library cache. The error is the image that was unusable.

@@ -106,10 +106,8 @@ pub(crate) fn compile_unit<W: World>(
             let errors = c.errors();
             (errors.is_empty().then(|| c.into_compiled(&specification.source, 0, HashMap::new())), errors)
         }
-        Unit::Trigger(_) => {
-            let text = "PLS-00707: unsupported construct or internal error [triggers]".to_string();
-            (None, vec![CompileError { line: 1, column: 1, text }])
-        }
+        // A trigger is compiled with its table.
+        Unit::Trigger(_) => (None, Vec::new()),
         Unit::PackageBody(_) => {
             let error = Ora::pls(304, &[&specification.name]);
             (None, vec![CompileError { line: 1, column: 1, text: error.headline() }])
@@ -312,7 +310,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    fn into_compiled(self, source: &str, main: u32, exports: HashMap<(String, u32), u32>) -> Compiled {
+    pub(super) fn into_compiled(self, source: &str, main: u32, exports: HashMap<(String, u32), u32>) -> Compiled {
         let empty = || {
             Rc::new(Proc {
                 name: String::new(),
@@ -374,6 +372,8 @@ impl<W: World> Compiler<'_, W> {
             layout: self.layout,
             shown: self.shown,
             has_state: self.has_state,
+            rows: Vec::new(),
+            asks_columns: false,
             runs_in: Cell::default(),
         }
     }

@@ -47,6 +47,9 @@ pub struct Units {
     /// Interfaces of units by owner, name and length semantics: all users get the same one, with the same types.
     pub(super) shown: RefCell<HashMap<ShownKey, (Interface, Rc<Questions>)>>,
     pub(super) compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
+    /// Triggers by their numbers, and those with errors found in this call.
+    pub(super) triggers: RefCell<HashMap<u32, Rc<Compiled>>>,
+    pub(super) failed_triggers: RefCell<HashSet<u32>>,
     /// Units with errors found in this call. Without this list, units that call one another would each be compiled
     /// again for each order in which they can be named.
     pub(super) failed: RefCell<HashMap<Key, Failed>>,
@@ -88,6 +91,7 @@ impl Units {
             self.shown.borrow_mut().clear();
             self.types.borrow_mut().clear();
             self.compiled.borrow_mut().clear();
+            self.triggers.borrow_mut().clear();
             self.blocks.borrow_mut().clear();
         }
     }
@@ -101,6 +105,7 @@ impl Units {
         self.interfaces.borrow_mut().clear();
         self.shown.borrow_mut().clear();
         self.compiled.borrow_mut().clear();
+        self.triggers.borrow_mut().clear();
         self.forget_failures();
         self.blocks.borrow_mut().clear();
     }
@@ -109,6 +114,9 @@ impl Units {
     pub fn forget_failures(&self) {
         if !self.failed.borrow().is_empty() {
             self.failed.borrow_mut().clear();
+        }
+        if !self.failed_triggers.borrow().is_empty() {
+            self.failed_triggers.borrow_mut().clear();
         }
     }
 

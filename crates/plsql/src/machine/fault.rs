@@ -19,10 +19,12 @@ impl From<Ora> for Fault {
 
 pub(crate) type Run<T> = Result<T, Fault>;
 
-/// The messages of an error and of the errors below it, without the position lines.
+/// The messages of an error and of the errors below it, without the position lines. Those in a trigger belong to the
+/// message of the statement that has fired it.
 pub(crate) fn error_stack(e: &Ora) -> String {
     let mut out = e.headline();
-    for c in e.context().iter().filter(|c| !c.is(6512)) {
+    let of_triggers = e.context().iter().rposition(|c| c.is(4088)).unwrap_or(0);
+    for (_, c) in e.context().iter().enumerate().filter(|(at, c)| *at < of_triggers || !c.is(6512)) {
         out.push('\n');
         out.push_str(&c.headline());
     }

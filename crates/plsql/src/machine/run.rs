@@ -55,6 +55,34 @@ impl Machine {
         out
     }
 
+    /// Calls a procedure with arguments, which get the values of its parameters at the end. On a failure they are lost.
+    pub(crate) fn call_with<W: World>(
+        &mut self,
+        s: &Plsql<W::Cursor>,
+        w: &mut W,
+        unit: Rc<Compiled>,
+        proc: u32,
+        args: &mut [Datum],
+    ) -> Run<()> {
+        let window = self.stack.len();
+        self.stack.resize(window + args.len() + 1, Datum::default());
+        for (place, arg) in self.stack[window + 1..].iter_mut().zip(args.iter_mut()) {
+            *place = std::mem::take(arg);
+        }
+        let floor = self.frames.len();
+        let result = match self.push(w, unit, proc, window, 0) {
+            Ok(()) => self.run(s, w, floor),
+            Err(e) => Err(e),
+        };
+        if result.is_ok() {
+            for (place, arg) in self.stack[window + 1..].iter_mut().zip(args.iter_mut()) {
+                *arg = std::mem::take(place);
+            }
+        }
+        self.stack.truncate(window);
+        result
+    }
+
     /// Runs until the frames above `floor` are gone.
     fn run<W: World>(&mut self, s: &Plsql<W::Cursor>, w: &mut W, floor: usize) -> Run<()> {
         loop {

@@ -3,6 +3,8 @@
 mod blocks;
 mod cursors;
 mod functions;
+mod triggers;
 mod units;
 
 pub use functions::Function;
+pub use triggers::CheckedTrigger;

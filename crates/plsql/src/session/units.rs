@@ -14,7 +14,7 @@ use types::{ObjectId, Ora, Result};
 
 impl<C: 'static> Plsql<C> {
     /// Compiles a stored unit to collect its errors, for CREATE and ALTER … COMPILE. `source` begins at the word
-    /// PROCEDURE, FUNCTION, PACKAGE, TYPE or TRIGGER. An error of this call is the dictionary's, not the unit's.
+    /// PROCEDURE, FUNCTION, PACKAGE or TYPE. An error of this call is the dictionary's, not the unit's.
     pub fn check<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, source: &str) -> Result<Vec<CompileError>> {
         self.validate(w);
         let name = |schema: &Option<Ident>, name: &Ident| {
@@ -28,7 +28,7 @@ impl<C: 'static> Plsql<C> {
             Ok(Unit::Package(p)) => (UnitKind::Package, name(&p.schema, &p.name)),
             Ok(Unit::PackageBody(p)) => (UnitKind::PackageBody, name(&p.schema, &p.name)),
             Ok(Unit::Type { schema, name: n, definition: _ }) => (UnitKind::Type, name(&schema, &n)),
-            Ok(Unit::Trigger(t)) => (UnitKind::Trigger, name(&t.schema, &t.name)),
+            Ok(Unit::Trigger(t)) => (UnitKind::Trigger, name(&t.header.schema, &t.header.name)),
             Ok(Unit::Block(_)) => return Err(Ora::new(900)),
             Err(e) => return Ok(vec![parse_error(source, &e)]),
         };

@@ -117,5 +117,6 @@ mod grants;
 mod hostile;
 mod jobs;
 mod roles;
+mod triggers;
 mod units;
 mod views;

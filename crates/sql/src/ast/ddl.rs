@@ -34,7 +34,7 @@ pub enum Ddl {
     AlterUser(AlterUser),
     /// `ALTER USER ... GRANT` or `REVOKE CONNECT THROUGH`.
     ConnectThrough(ConnectThrough),
-    /// `ALTER PROCEDURE|FUNCTION|PACKAGE|TRIGGER|VIEW|TYPE name COMPILE`, and ENABLE or DISABLE of a trigger.
+    /// `ALTER PROCEDURE|FUNCTION|PACKAGE|TRIGGER|VIEW|TYPE name COMPILE`; ENABLE, DISABLE or RENAME of a trigger.
     AlterCompile(AlterCompile),
     Truncate(Truncate),
     Rename {
@@ -605,7 +605,9 @@ pub enum AlterTableAction {
     Coalesce {
         pos: Pos,
     },
-    /// `DEALLOCATE UNUSED`, `ENABLE ALL TRIGGERS` ...: as written.
+    /// `ENABLE` and `DISABLE ALL TRIGGERS`.
+    AllTriggers(bool),
+    /// `DEALLOCATE UNUSED` ...: as written.
     Other {
         text: String,
         pos: Pos,
@@ -673,11 +675,13 @@ pub enum CompileKind {
     View,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileAction {
     Compile,
     Enable,
     Disable,
+    /// `RENAME TO` of a trigger.
+    RenameTo(Ident),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -140,6 +140,10 @@ impl Parser<'_> {
 
     fn alter_compile(&mut self, kind: CompileKind, pos: Pos) -> Result<Ddl> {
         let name = self.name(4050)?;
+        if kind == CompileKind::Stored(StoredKind::Trigger) && self.eat_words(&["RENAME", "TO"]) {
+            let action = CompileAction::RenameTo(self.ident(4050)?);
+            return Ok(Ddl::AlterCompile(AlterCompile { kind, name, body: false, action, pos }));
+        }
         let action = match self.eat_any(&["COMPILE", "ENABLE", "DISABLE"]) {
             Some(0) => CompileAction::Compile,
             Some(1) => CompileAction::Enable,
@@ -376,6 +380,9 @@ impl Parser<'_> {
         }
         if self.eat_words(&["ROW", "MOVEMENT"]) {
             return Ok(AlterTableAction::RowMovement(enable));
+        }
+        if self.eat_words(&["ALL", "TRIGGERS"]) {
+            return Ok(AlterTableAction::AllTriggers(enable));
         }
         self.at = start;
         if self.word_ahead(1, "ROW") || self.word_ahead(1, "ALL") || self.word_ahead(1, "TABLE") {

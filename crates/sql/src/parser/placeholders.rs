@@ -38,6 +38,9 @@ pub fn outline(text: &str) -> Outline {
         is_query: begins(&["SELECT", "WITH"]),
         placeholders: Vec::new(),
     };
+    if defines_trigger(&tokens, text) {
+        return outline;
+    }
     let (mut into, mut behind_bind) = (false, false);
     let (mut seen, mut given) = (super::Names::default(), super::Names::default());
     for token in &tokens {
@@ -57,6 +60,17 @@ pub fn outline(text: &str) -> Outline {
         }
     }
     outline
+}
+
+/// Whether a statement is CREATE TRIGGER, whose `:new` and `:old` are no bind variables.
+fn defines_trigger(tokens: &[crate::lexer::Token], text: &str) -> bool {
+    let is = |t: &crate::lexer::Token, words: &[&str]| {
+        let source = &text[t.start as usize..t.end as usize];
+        t.kind == TokenKind::Word && words.iter().any(|word| source.eq_ignore_ascii_case(word))
+    };
+    let [first, rest @ ..] = tokens else { return false };
+    let kind = rest.iter().find(|t| !is(t, &["OR", "REPLACE", "EDITIONABLE", "NONEDITIONABLE"]));
+    is(first, &["CREATE"]) && kind.is_some_and(|t| is(t, &["TRIGGER"]))
 }
 
 #[cfg(test)]
@@ -80,6 +94,10 @@ mod tests {
         assert!(seen("call f(:x) into :y").0);
         assert!(seen("<<l>> begin null; end;").0);
         assert!(seen("with q as (select 1 from dual) select * from q").1);
+        let trigger =
+            "create or replace editionable trigger t before insert on x for each row begin :new.a := :old.b; end;";
+        assert_eq!(seen(trigger).2, names(&[]));
+        assert_eq!(seen("create table trigger as select :a x from dual").2, names(&[("A", false)]));
         assert_eq!(seen(""), (false, false, Vec::new()));
     }
 }

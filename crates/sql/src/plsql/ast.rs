@@ -78,7 +78,7 @@ pub enum Unit {
     },
     Package(Package),
     PackageBody(PackageBody),
-    Trigger(Trigger),
+    Trigger(Box<Trigger>),
     /// A collection type of a schema: `CREATE TYPE t AS TABLE OF …` or `AS VARRAY(n) OF …`.
     Type {
         schema: Option<Ident>,
@@ -114,6 +114,13 @@ pub struct PackageBody {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trigger {
+    pub header: TriggerHeader,
+    pub block: Block,
+}
+
+/// The part of a trigger before its body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TriggerHeader {
     pub schema: Option<Ident>,
     pub name: Ident,
     pub timing: TriggerTiming,
@@ -124,10 +131,24 @@ pub struct Trigger {
     /// The alias of the new row, `NEW` unless changed by `REFERENCING`.
     pub new_alias: String,
     pub for_each_row: bool,
+    /// The triggers of `FOLLOWS`.
+    pub follows: Vec<Path>,
     pub enabled: bool,
-    /// The `WHEN` condition; `:new` is written `new` in it.
-    pub when: Option<Expr>,
-    pub block: Block,
+    pub when: Option<When>,
+    /// Start of the body: `BEGIN`, `DECLARE`, a label, or the name of the procedure after `CALL`.
+    pub body: Pos,
+    /// The body is `CALL procedure`.
+    pub calls: bool,
+}
+
+/// The `WHEN` condition of a trigger; `:new` is written `new` in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct When {
+    pub condition: Expr,
+    /// The condition without its parentheses.
+    pub span: Span,
+    /// The word `WHEN`.
+    pub pos: Pos,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

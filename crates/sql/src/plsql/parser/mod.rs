@@ -11,6 +11,7 @@ mod sqltext;
 mod stmt;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod type_names;
 mod unit;
 
@@ -19,6 +20,7 @@ use crate::lexer::{Lexed, Token, TokenKind, lex, string_contents};
 use types::Ora;
 
 pub use reserved::is_reserved;
+pub use trigger::parse_trigger_header;
 pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at, parse_unit};
 
 type PResult<T> = Result<T, Ora>;

@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn leading_labels(&mut self) -> PResult<Vec<Ident>> {
+    pub(super) fn leading_labels(&mut self) -> PResult<Vec<Ident>> {
         let mut labels = Vec::new();
         while self.at_symbol("<<") {
             self.bump();
@@ -87,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// The kind of unit and its possibly qualified name.
-    fn unit_name(&mut self) -> PResult<(UnitKind, Path)> {
+    pub(super) fn unit_name(&mut self) -> PResult<(UnitKind, Path)> {
         let kind = match self.unquoted_word().as_deref() {
             Some("PROCEDURE") => UnitKind::Procedure,
             Some("FUNCTION") => UnitKind::Function,
@@ -216,82 +216,5 @@ impl Parser<'_> {
         }
         while self.eat_word("FINAL") || self.eat_word("INSTANTIABLE") {}
         Ok(TypeDefinition::Object(attributes))
-    }
-
-    fn trigger(&mut self) -> PResult<Unit> {
-        let (_, mut path) = self.unit_name()?;
-        let name = path.pop().expect("a path has a last part");
-        let timing = if self.eat_word("BEFORE") {
-            TriggerTiming::Before
-        } else if self.eat_word("AFTER") {
-            TriggerTiming::After
-        } else {
-            self.expect_word_or("INSTEAD", &["after", "before", "compound", "for", "instead"])?;
-            self.expect_word("OF")?;
-            TriggerTiming::InsteadOf
-        };
-        let mut events = vec![self.trigger_event()?];
-        while self.eat_word("OR") {
-            events.push(self.trigger_event()?);
-        }
-        self.expect_word("ON")?;
-        let table = self.path()?;
-        let (mut old_alias, mut new_alias) = ("OLD".to_string(), "NEW".to_string());
-        if self.eat_word("REFERENCING") {
-            while self.at_word("OLD") || self.at_word("NEW") {
-                let old = self.at_word("OLD");
-                self.bump();
-                self.eat_word("AS");
-                let alias = self.any_ident()?.name;
-                if old { old_alias = alias } else { new_alias = alias }
-            }
-        }
-        let for_each_row = self.eat_word("FOR");
-        if for_each_row {
-            self.expect_word("EACH")?;
-            self.expect_word("ROW")?;
-        }
-        let mut enabled = true;
-        if self.eat_word("DISABLE") {
-            enabled = false;
-        } else {
-            self.eat_word("ENABLE");
-        }
-        let when = if self.eat_word("WHEN") {
-            self.expect_symbol("(")?;
-            let condition = self.expr()?;
-            self.expect_symbol(")")?;
-            Some(condition)
-        } else {
-            None
-        };
-        let block = self.block(Vec::new())?;
-        self.expect_semicolon()?;
-        let schema = path.pop();
-        Ok(Unit::Trigger(Trigger {
-            schema,
-            name,
-            timing,
-            events,
-            table,
-            old_alias,
-            new_alias,
-            for_each_row,
-            enabled,
-            when,
-            block,
-        }))
-    }
-
-    fn trigger_event(&mut self) -> PResult<TriggerEvent> {
-        if self.eat_word("INSERT") {
-            return Ok(TriggerEvent::Insert);
-        }
-        if self.eat_word("DELETE") {
-            return Ok(TriggerEvent::Delete);
-        }
-        self.expect_word_or("UPDATE", &["delete", "insert", "update"])?;
-        let columns = if self.eat_word("OF") { self.comma_list(|p| p.ident())? } else { Vec::new() };
-        Ok(TriggerEvent::Update(columns))
     }
 }

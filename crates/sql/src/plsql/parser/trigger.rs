@@ -1,0 +1,200 @@
+//! Triggers on tables and views.
+//!
+//! CREATE TRIGGER stores a trigger whose body has errors, but not one whose header has: the header names the table. The
+//! header can therefore be parsed alone, and its errors are those of a statement.
+
+use super::{PResult, Parser};
+use crate::lexer::TokenKind;
+use crate::plsql::ast::*;
+use types::Ora;
+
+/// The events of triggers on schemas and the database.
+const OTHER_EVENTS: &[&str] = &[
+    "ALTER",
+    "ANALYZE",
+    "ASSOCIATE",
+    "AUDIT",
+    "CLONE",
+    "COMMENT",
+    "CREATE",
+    "DB_ROLE_CHANGE",
+    "DDL",
+    "DISASSOCIATE",
+    "DROP",
+    "GRANT",
+    "LOGOFF",
+    "LOGON",
+    "NOAUDIT",
+    "RENAME",
+    "REVOKE",
+    "SERVERERROR",
+    "SHUTDOWN",
+    "STARTUP",
+    "SUSPEND",
+    "TRUNCATE",
+    "UNPLUG",
+    "SET",
+];
+
+/// Parses the header of a trigger's source, which begins at the word TRIGGER. The body is not examined.
+///
+/// # Errors
+/// Those of CREATE TRIGGER; ORA-03001 for triggers that are not supported.
+pub fn parse_trigger_header(source: &str) -> Result<TriggerHeader, Ora> {
+    Parser::new(source).trigger_header()
+}
+
+impl Parser<'_> {
+    pub(super) fn trigger(&mut self) -> PResult<Unit> {
+        let header = self.trigger_header()?;
+        let block = match header.calls {
+            true => self.called_body()?,
+            false => {
+                let labels = self.leading_labels()?;
+                let block = self.block(labels)?;
+                self.expect_semicolon()?;
+                block
+            }
+        };
+        Ok(Unit::Trigger(Box::new(Trigger { header, block })))
+    }
+
+    /// `CALL procedure(arguments)` as a block.
+    fn called_body(&mut self) -> PResult<Block> {
+        let pos = self.pos();
+        let call = Expr { kind: ExprKind::Name(self.name()?), pos };
+        if self.at_symbol(";") {
+            self.bump();
+        }
+        let statements = vec![Statement { labels: Vec::new(), kind: StatementKind::Call(call), pos }];
+        let body = Body { statements, handlers: Vec::new(), pos, end_pos: self.previous_end() };
+        Ok(Block { labels: Vec::new(), declarations: Vec::new(), body, pos })
+    }
+
+    fn refused(&self, code: u32) -> Ora {
+        Ora::new(code).at(self.pos())
+    }
+
+    fn trigger_header(&mut self) -> PResult<TriggerHeader> {
+        let (_, mut path) = self.unit_name()?;
+        let name = path.pop().expect("a path has a last part");
+        let timing = if self.eat_word("BEFORE") {
+            TriggerTiming::Before
+        } else if self.eat_word("AFTER") {
+            TriggerTiming::After
+        } else if self.eat_word("INSTEAD") {
+            self.expect_word("OF")?;
+            TriggerTiming::InsteadOf
+        } else if self.at_word("FOR") {
+            return Err(self.refused(3001)); // compound triggers
+        } else {
+            return Err(self.refused(4071));
+        };
+        let mut events = vec![self.trigger_event()?];
+        while self.eat_word("OR") {
+            events.push(self.trigger_event()?);
+        }
+        if !self.eat_word("ON") {
+            return Err(self.refused(969));
+        }
+        if self.at_word("NESTED") && self.word_at(1, "TABLE") || self.at_word("SCHEMA") || self.at_word("DATABASE") {
+            return Err(self.refused(3001));
+        }
+        let table = self.path()?;
+        let (old_alias, new_alias) = self.referencing()?;
+        let for_each_row = self.eat_word("FOR");
+        if for_each_row && !(self.eat_word("EACH") && self.eat_word("ROW")) {
+            return Err(self.refused(4079));
+        }
+        if self.at_word("FORWARD")
+            || self.at_word("REVERSE")
+            || self.at_word("CROSSEDITION")
+            || self.at_word("PRECEDES")
+        {
+            return Err(self.refused(3001));
+        }
+        let follows = if self.eat_word("FOLLOWS") { self.comma_list(|p| p.path())? } else { Vec::new() };
+        let enabled = !self.eat_word("DISABLE");
+        if enabled {
+            self.eat_word("ENABLE");
+        }
+        let when = self.when_clause()?;
+        let calls = self.eat_word("CALL");
+        let body = self.pos();
+        if !calls && !self.at_word("BEGIN") && !self.at_word("DECLARE") && !self.at_symbol("<<") {
+            return Err(self.refused(4079));
+        }
+        Ok(TriggerHeader {
+            schema: path.pop(),
+            name,
+            timing,
+            events,
+            table,
+            old_alias,
+            new_alias,
+            for_each_row,
+            follows,
+            enabled,
+            when,
+            body,
+            calls,
+        })
+    }
+
+    /// The aliases of the old and the new row.
+    fn referencing(&mut self) -> PResult<(String, String)> {
+        let (mut old, mut new) = ("OLD".to_string(), "NEW".to_string());
+        if self.eat_word("REFERENCING") {
+            while self.at_word("OLD") || self.at_word("NEW") || self.at_word("PARENT") {
+                if self.at_word("PARENT") {
+                    return Err(self.refused(3001));
+                }
+                let is_old = self.at_word("OLD");
+                self.bump();
+                self.eat_word("AS");
+                let alias = self.any_ident()?.name;
+                if is_old { old = alias } else { new = alias }
+            }
+        }
+        Ok((old, new))
+    }
+
+    fn when_clause(&mut self) -> PResult<Option<When>> {
+        let pos = self.pos();
+        if !self.eat_word("WHEN") {
+            return Ok(None);
+        }
+        self.expect_symbol("(")?;
+        let start = self.pos();
+        // A bind variable is an error of its own.
+        let mut ahead = 0;
+        while !matches!(self.token(ahead).kind, TokenKind::End) && !self.word_at(ahead, "BEGIN") {
+            if self.token(ahead).kind == TokenKind::Bind {
+                return Err(Ora::new(25000).at(self.token(ahead).start));
+            }
+            if self.word_at(ahead, "DECLARE") {
+                break;
+            }
+            ahead += 1;
+        }
+        let condition = self.expr()?;
+        let span = Span { start, end: self.previous_end() };
+        self.expect_symbol(")")?;
+        Ok(Some(When { condition, span, pos }))
+    }
+
+    fn trigger_event(&mut self) -> PResult<TriggerEvent> {
+        if self.eat_word("INSERT") {
+            return Ok(TriggerEvent::Insert);
+        }
+        if self.eat_word("DELETE") {
+            return Ok(TriggerEvent::Delete);
+        }
+        if self.eat_word("UPDATE") {
+            let columns = if self.eat_word("OF") { self.comma_list(|p| p.ident())? } else { Vec::new() };
+            return Ok(TriggerEvent::Update(columns));
+        }
+        let is_other = self.unquoted_word().is_some_and(|word| OTHER_EVENTS.contains(&word.as_str()));
+        Err(self.refused(if is_other { 3001 } else { 4072 }))
+    }
+}
