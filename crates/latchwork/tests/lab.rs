@@ -265,7 +265,7 @@ fn published_statements_are_rerun_and_judged() {
 fn a_recorded_load_is_predicted_or_refused_with_the_reason() {
     let folder = Folder::new("predict");
     let (trace, out) = (folder.0.join("load.trace"), folder.0.join("forecast.csv"));
-    let mut text = String::from("latch-trace 1\nname a test\nsessions 1\ncall_ns 30000\nlatch 0 exclusive RC Latch\n");
+    let mut text = String::from("latch-trace 1\nname a test\nsessions 1\ncall_ns 11150\nlatch 0 exclusive RC Latch\n");
     text += "calls 1600\ngets 1600\n";
     for n in 0..1_600 {
         text += &format!("call 100\nget 0 1 r {} 50 same\n", 1_000 + n * 7_919 % 20_000);

@@ -144,6 +144,7 @@ pub const POINTS: &[&str] = &[
     "px-released",
     "px-sent",
     "px-taken",
+    "record_written",
     "recovery-record",
     "recovery-redo-read",
     "recovery-rolled-forward",
