@@ -161,8 +161,8 @@ impl Merge {
     }
 }
 
-/// Deletes a matched row, for which `set` has the updated columns. Its triggers fire as if it had been updated first. False when it has changed since the
-/// snapshot.
+/// Deletes a matched row, for which `set` has the updated columns. Its triggers fire as if it had been updated first.
+/// False when it has changed since the snapshot.
 fn delete_matched(
     writer: &mut Writer,
     row: &Address,
@@ -175,6 +175,7 @@ fn delete_matched(
         return writer.delete(row.at(), updated.old, seen, m, cx);
     }
     writer.fit_given(TriggerEvent::Update, Some(set), m, cx)?;
+    writer.make_old_virtuals(m, cx)?;
     writer.make_virtuals(true, m, cx)?;
     writer.fire_row(When::After, updated, None, m, cx)?;
     let new = writer.new.clone();

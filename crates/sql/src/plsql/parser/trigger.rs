@@ -175,8 +175,8 @@ impl Parser<'_> {
         Ok(Some(When { condition, span, pos }))
     }
 
-    /// Checks the condition behind the parenthesis of WHEN for bind variables and subqueries, which have errors of their
-    /// own.
+    /// Checks the condition of WHEN, behind its parenthesis, for bind variables and subqueries: both have errors of
+    /// their own.
     fn check_condition(&self) -> PResult<()> {
         let (mut ahead, mut open) = (0, 1);
         while open > 0 {
