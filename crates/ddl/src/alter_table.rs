@@ -488,7 +488,7 @@ fn rename_column(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &I
             row[col::VIRTUAL] = text(replace_name(expression, &from.name, &to.name));
         }
     })?;
-    Ok(())
+    crate::trigger::rename_column(work, object, &from.name, &to.name)
 }
 
 fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &Ident) -> Result<()> {

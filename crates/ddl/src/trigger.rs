@@ -137,6 +137,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         follows: _,
         enabled: _,
         when,
+        action: _,
         body: _,
         calls: _,
     } = header;
@@ -247,14 +248,13 @@ fn leads_to(work: &mut Work<'_>, from: ObjectId, wanted: &str) -> Result<bool> {
 /// DESCRIPTION, WHEN_CLAUSE and TRIGGER_BODY.
 fn put_texts(row: &mut Row, source: &str) -> Result<()> {
     let header = sql::plsql::parse_trigger_header(source)?;
-    let word = source.find(char::is_whitespace).unwrap_or(0);
+    let word = "TRIGGER".len();
     let body = header.body as usize;
     let (description, when) = match &header.when {
         Some(When { condition: _, span: Span { start, end }, pos }) => {
             (&source[word..*pos as usize], &source[*start as usize..*end as usize])
         }
-        None if header.calls => (&source[word..source[..body].to_uppercase().rfind("CALL").unwrap_or(body)], ""),
-        None => (&source[word..body], ""),
+        None => (&source[word..header.action as usize], ""),
     };
     let description = description.trim_start();
     if description.len() > DESCRIPTION_MOST || when.len() > DESCRIPTION_MOST {
@@ -362,14 +362,17 @@ fn rename(work: &mut Work<'_>, object: ObjectId, target: &Target, name: &Ident) 
     work.update_object(object, &mut |row| row[obj::NAME] = text(new.name.as_str()))
 }
 
-/// A trigger's source with another name.
+/// A trigger's source with another name, which stands in quotation marks if it needs them.
 fn with_name(source: &str, name: &str) -> String {
     let tokens = sql::lexer::lex(source).tokens;
     let Some(place) = tokens.get(1) else { return source.to_owned() };
-    let is_plain = name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '$' | '#'))
-        && name.starts_with(|c: char| c.is_ascii_uppercase());
-    let shown = if is_plain { name.to_lowercase() } else { format!("\"{name}\"") };
-    format!("{}{shown}{}", &source[..place.start as usize], &source[place.end as usize..])
+    let with = |shown: &str| format!("{}{shown}{}", &source[..place.start as usize], &source[place.end as usize..]);
+    let plain = with(&name.to_lowercase());
+    match sql::plsql::parse_trigger_header(&plain) {
+        Ok(header) if header.name.name == name => plain,
+        // a reserved word, or a name with other characters
+        _ => with(&format!("\"{name}\"")),
+    }
 }
 
 /// ALTER TABLE … ENABLE or DISABLE ALL TRIGGERS. The table is locked and altered by the caller.
@@ -380,6 +383,20 @@ pub fn set_all(work: &mut Work<'_>, table: &TableDef, enable: bool) -> Result<()
             .update_by(Base::Trigger, by(trigger::OBJ, def.object), &mut |row| row[trigger::ENABLED] = on.clone())?;
         work.altered(def.object)?;
     }
+    Ok(())
+}
+
+/// Renames a column of a table in the lists of its triggers. The sources keep the old name, so the triggers have errors,
+/// but UPDATE OF names the same columns as before.
+pub fn rename_column(work: &mut Work<'_>, table: ObjectId, from: &str, to: &str) -> Result<()> {
+    let (before, after) = (quoted([from]), quoted([to]));
+    work.change().update_by(Base::Trigger, by(trigger::BASEOBJECT, table), &mut |row| {
+        for list in [trigger::UPDATECOLS, trigger::NEWIN, trigger::NEWOUT, trigger::OLDIN] {
+            if let Value::Text(names) = &row[list] {
+                row[list] = text(names.replace(&before, &after));
+            }
+        }
+    })?;
     Ok(())
 }
 
@@ -407,6 +424,9 @@ mod tests {
             with_name("trigger a before insert on a begin null; end;", "B_1"),
             "trigger b_1 before insert on a begin null; end;"
         );
-        assert_eq!(with_name("TRIGGER \"x y\" after", "a b"), "TRIGGER \"a b\" after");
+        let other = "TRIGGER \"x y\" after delete on a begin null; end;";
+        assert_eq!(with_name(other, "a b"), "TRIGGER \"a b\" after delete on a begin null; end;");
+        assert_eq!(with_name(other, "SELECT"), "TRIGGER \"SELECT\" after delete on a begin null; end;");
+        assert_eq!(with_name(other, "A.B"), "TRIGGER \"A.B\" after delete on a begin null; end;");
     }
 }

@@ -85,7 +85,12 @@ fn expand(family: &Family, member: Member) -> String {
             let seen =
                 SEEN.replace("{g.grantee#}", &enabled("g.grantee#")).replace("{a.grantee#}", &enabled("a.grantee#"));
             let restricted: Vec<String> = RESTRICTED.iter().map(|name| format!("'{name}'")).collect();
-            seen.replace("{object}", family.object).replace("{restricted}", &restricted.join(", "))
+            let seen = seen.replace("{object}", family.object).replace("{restricted}", &restricted.join(", "));
+            match family.name {
+                // The owner of a table sees its triggers.
+                "TRIGGERS" | "TRIGGER_COLS" => seen.replacen(" and (", " and (b.owner# = uid or ", 1),
+                _ => seen,
+            }
         }
         Dba => String::new(),
     };

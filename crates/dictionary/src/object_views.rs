@@ -174,7 +174,8 @@ pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, decode(t.t
     bu.name table_owner, decode(b.type#, 4, 'VIEW', 'TABLE') base_object_type, b.name table_name, cast(null as \
     varchar2(4000)) column_name, 'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname \
     referencing_names, t.whenclause when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, t.definition \
-    description, 'PL/SQL' action_type, t.action# trigger_body, 'NO' crossedition, 'NO' before_statement, 'NO' \
+    description, case when regexp_like(t.action#, '^((begin|declare)([^[:alnum:]_$#]|$)|<<)', 'i') then 'PL/SQL' else \
+    'CALL' end action_type, t.action# trigger_body, 'NO' crossedition, 'NO' before_statement, 'NO' \
     before_row, 'NO' after_row, 'NO' after_statement, 'NO' instead_of_row, 'YES' fire_once, 'NO' apply_server_only \
     from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = \
     t.baseobject and bu.user# (+) = b.owner#{filter}";

@@ -116,6 +116,10 @@ pub(crate) fn to_number(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
     let Some(model) = model(ctx, args)? else { return null(out) };
     match (&args[0], model) {
         (Value::Text(s), Some(model)) => give(out, format::number_from_text(s, &model, &nls)?),
+        (arg @ Value::Raw(_), Some(model)) => match text(ctx, arg)? {
+            Some(s) => give(out, format::number_from_text(&s, &model, &nls)?),
+            None => null(out),
+        },
         (arg, _) => match arg.to_number(&nls)? {
             Some(n) => give(out, n),
             None => null(out),

@@ -630,7 +630,7 @@ impl Compiler<'_> {
         returning: Option<&ast::Returning>,
     ) -> Result<PlanBody> {
         refuse_returning(returning)?;
-        self.depend(of.view.object);
+        self.check_view(of)?;
         let ast::InsertTarget { table: _, columns: named } = target;
         let mut columns: Vec<u16> = Vec::new();
         for name in named {
@@ -669,6 +669,19 @@ impl Compiler<'_> {
         let sets = columns.iter().zip(values).map(|(c, e): (&u16, Expr)| SetItem::One(*c, e)).collect();
         let plan = InsteadPlan { firing: Self::firing_of(of, &[]), query, old: Vec::new(), new, sets };
         Ok(PlanBody::Instead(Box::new(plan)))
+    }
+
+    /// Checks that the text of a view compiles, whose rows the statement does not read.
+    ///
+    /// # Errors
+    /// ORA-04063, and those of the view's text.
+    fn check_view(&mut self, of: &Replaced) -> Result<()> {
+        let (depth, subqueries) = (self.blocks.len(), self.subs.len());
+        self.blocks.push(Block::new(true));
+        let checked = self.view(&of.view, of.alias.clone(), true, &mut JoinSet::default(), true, of.pos);
+        self.blocks.truncate(depth);
+        self.subs.truncate(subqueries);
+        checked
     }
 
     /// The rows of a view that a statement changes, with all columns in registers. Names of the view's columns mean

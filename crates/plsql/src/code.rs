@@ -55,19 +55,22 @@ pub struct RowUse {
     pub column: u16,
     pub is_read: bool,
     pub is_written: bool,
+    /// It is an argument of a stored subprogram. A statement expects it to be assigned, because the parameter may
+    /// become one of mode OUT without a change of the trigger.
+    pub is_passed: bool,
 }
 
 impl Image for RowUse {
     fn put(&self, w: &mut image::Writer) {
         (self.of == RowOf::New).put(w);
         self.column.put(w);
-        (self.is_read, self.is_written).put(w);
+        (self.is_read, self.is_written, self.is_passed).put(w);
     }
     fn take(r: &mut image::Reader<'_>) -> Result<RowUse, image::Damaged> {
         let of = if bool::take(r)? { RowOf::New } else { RowOf::Old };
         let column = u16::take(r)?;
-        let (is_read, is_written) = Image::take(r)?;
-        Ok(RowUse { of, column, is_read, is_written })
+        let (is_read, is_written, is_passed) = Image::take(r)?;
+        Ok(RowUse { of, column, is_read, is_written, is_passed })
     }
 }
 

@@ -433,6 +433,8 @@ impl plsql::World for World<'_> {
     }
 
     fn set_nls(&mut self, parameter: &str, value: &str) -> Result<()> {
+        // A trigger may not, as with ALTER SESSION; a function of a query may.
+        self.cx.session.may_control("SET NLS").or_else(|e| if e.is(4092) { Err(e) } else { Ok(()) })?;
         crate::alter::set_nls(self.core, self.cx.session, parameter, value)
     }
 

@@ -1268,6 +1268,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 25003, "cannot change NEW values for this column type in trigger"),
     (Ora, 25004, "WHEN clause is not allowed in INSTEAD OF triggers"),
     (Ora, 25006, "cannot specify this column in UPDATE OF clause"),
+    (Ora, 25007, "functions or methods not allowed in WHEN clause"),
     (Ora, 25022, "cannot reference a trigger of a different type"),
     (Ora, 25023, "Cyclic trigger dependency is not allowed"),
     (Ora, 25119, "LOGGING/NOLOGGING option already specified"),

@@ -154,7 +154,7 @@ impl Image {
         let named = unquoted(as_text(&row[trigger::UPDATECOLS])).len();
         let mut listed = positions(trigger::UPDATECOLS);
         if listed.len() < named {
-            // A column has been renamed or dropped: the trigger fires for every column, and is found to be invalid.
+            // A column has been dropped: the trigger fires for every column, and is found to be invalid.
             listed.clear();
         }
         Some(TriggerDef {

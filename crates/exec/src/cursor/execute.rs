@@ -15,12 +15,13 @@ impl Cursor {
     /// meanwhile, the statement has not done anything yet; it is compiled and run again. Both runs are one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut run = self.next_run();
-        loop {
+        for _ in 0..RESTARTS_MOST {
             match self.execute_once(&mut run, cx) {
                 Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.check_cancel()?,
                 done => return done,
             }
         }
+        Err(Ora::new(8103))
     }
 
     /// How the next execution counts.
@@ -125,7 +126,7 @@ impl Cursor {
         }
         self.check_definitions(cx)?;
         self.begin_execution(run, cx);
-        self.run_dml(cx)
+        self.run_dml(shared, cx)
     }
 
     pub(super) fn begin_execution(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) {
@@ -145,11 +146,11 @@ impl Cursor {
         }
     }
 
-    fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn run_dml(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
         for _ in 0..RESTARTS_MOST {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
             if matches!(&self.body, Body::Dml(dml) if dml.fires()) {
-                self.fire_before(&start, cx)?;
+                self.fire_before(&start, shared, cx)?;
             }
             let snapshot = snapshot_for(self.internal, cx);
             self.m.begin(snapshot);
@@ -192,18 +193,39 @@ impl Cursor {
         Err(Ora::new(8177))
     }
 
-    /// Fires the triggers before the statement. The statement sees their changes; a trigger that runs DDL in an
-    /// autonomous transaction may have changed the meaning of its names.
-    fn fire_before(&mut self, start: &txn::Savepoint, cx: &mut ExecCtx<'_>) -> Result<()> {
+    /// Fires the triggers before the statement. The statement sees their changes.
+    fn fire_before(&mut self, start: &txn::Savepoint, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
         let fired = dml.fire_statement(When::Before, cx).and_then(|()| match self.names_are_same(cx)? {
             true => Ok(()),
-            false => Err(Ora::new(8103)),
+            false => self.renew_fired(shared, cx),
         });
         if let Err(e) = &fired {
             cx.undo_failed(start, e)?;
         }
         fired
+    }
+
+    /// Compiles the statement again whose triggers have run DDL in an autonomous transaction. They are not fired again:
+    /// their DDL would be run again, too.
+    ///
+    /// # Errors
+    /// ORA-08103: the DDL has changed the tables of the statement, so that other triggers must be fired.
+    #[cold]
+    #[inline(never)]
+    fn renew_fired(&mut self, shared: &mut Vec<ObjectId>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let locked = self.locks.clone();
+        self.key.took(cx);
+        self.renew(cx)?;
+        while self.locks.take(shared, cx)? && !self.names_are_same(cx)? {
+            self.renew(cx)?;
+        }
+        if self.locks != locked {
+            return Err(Ora::new(8103));
+        }
+        self.check_definitions(cx)?;
+        self.begin_execution(&mut Run::Again, cx);
+        Ok(())
     }
 
     /// Ends the execution. The cursor can be executed again.

@@ -74,7 +74,13 @@ impl Writer {
 
     /// Converts the values that the statement gives to the types of their columns: a value that does not fit is refused
     /// before a trigger could replace it. NULL may still be replaced.
-    fn fit_given(&self, event: TriggerEvent, columns: Option<&[u16]>, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+    pub(super) fn fit_given(
+        &self,
+        event: TriggerEvent,
+        columns: Option<&[u16]>,
+        m: &mut Machine,
+        cx: &ExecCtx<'_>,
+    ) -> Result<()> {
         let fit = |column: usize, m: &mut Machine| match m.value(self.new[column]).is_null() {
             true => Ok(()),
             false => self.fit(column, event == TriggerEvent::Update, m, cx),

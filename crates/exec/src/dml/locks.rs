@@ -11,7 +11,7 @@ use plan::{PlanBody, Target};
 use types::{ObjectId, Result};
 
 /// Tables that a statement locks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableLocks {
     lasting: Vec<ObjectId>,
     shared: Vec<ObjectId>,

@@ -128,7 +128,7 @@ impl Merge {
             None => false,
         };
         let done = if delete {
-            delete_matched(&mut self.writer, &row, event, seen, m, cx)?
+            delete_matched(&mut self.writer, &row, (event, &u.set), seen, m, cx)?
         } else {
             let done = self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some();
             if done {
@@ -161,12 +161,12 @@ impl Merge {
     }
 }
 
-/// Deletes a matched row. Its triggers fire as if it had been updated first. False when it has changed since the
-/// snapshot.
+/// Deletes a matched row, for which `set` has the updated columns. Its triggers fire as if it had been updated first.
+/// False when it has changed since the snapshot.
 fn delete_matched(
     writer: &mut Writer,
     row: &Address,
-    updated: RowEvent<'_>,
+    (updated, set): (RowEvent<'_>, &[u16]),
     seen: &Snapshot,
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
@@ -174,6 +174,9 @@ fn delete_matched(
     if writer.firings.is_empty() {
         return writer.delete(row.at(), updated.old, seen, m, cx);
     }
+    writer.fit_given(TriggerEvent::Update, Some(set), m, cx)?;
+    writer.make_old_virtuals(m, cx)?;
+    writer.make_virtuals(true, m, cx)?;
     writer.fire_row(When::After, updated, None, m, cx)?;
     let new = writer.new.clone();
     let event = RowEvent { event: TriggerEvent::Delete, old: &new, rowid: updated.rowid, single: false };

@@ -259,7 +259,7 @@ impl Writer {
     }
 
     /// Computes the virtual columns of the new row; its other columns must have their types.
-    fn make_virtuals(&self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+    pub(super) fn make_virtuals(&self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for (column, code) in &self.virtuals {
             assign(code, self.new[usize::from(*column)], m, cx)?;
             self.fit((*column).into(), updating, m, cx)?;

@@ -22,6 +22,9 @@ impl<W: World> Compiler<'_, W> {
     ) -> CResult<Option<Val>> {
         let sub = self.choose(subs, args, ident, function)?;
         let matched = self.match_arguments(&sub, args, ident)?;
+        if matches!(&sub.target, SubTarget::External(e) if !e.owner.is_empty()) {
+            args.iter().for_each(|argument| self.note_passed(&argument.value));
+        }
         let window = self.window_start();
         // Targets of OUT parameters are resolved before the call, below its window.
         let mut outs: Vec<(usize, TargetRef)> = Vec::new();

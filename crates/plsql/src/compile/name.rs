@@ -93,6 +93,13 @@ impl<W: World> Compiler<'_, W> {
             at = 1;
             found = self.interface_of(&path)?;
         }
+        if let Some(rows) = self.rows.as_mut().filter(|rows| rows.in_when)
+            && (found.is_some() || n.parts.iter().any(|part| matches!(part, Part::Call(_))))
+        {
+            let error = Ora::new(25007);
+            rows.refused.get_or_insert(error.clone());
+            return Err(error.at(first.pos));
+        }
         match found {
             Some(Interface::Subprogram(s)) => {
                 let name = path.last().expect("not empty").clone();
@@ -432,7 +439,11 @@ fn updating(column: &Expr, pos: u32) -> Expr {
     };
     let binary = |op, left, right| expr(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) });
     let mark = || expr(ExprKind::String(plan::Firing::SEPARATOR.to_string()));
-    let wanted = binary(BinaryOp::Concat, mark(), name("UPPER", vec![column.clone()]));
+    // NULL, and a name with a mark in it, are none of the names.
+    let none = || expr(ExprKind::String("\0".to_string()));
+    let wanted = name("NVL", vec![name("UPPER", vec![column.clone()]), none()]);
+    let wanted = name("REPLACE", vec![wanted, mark(), none()]);
+    let wanted = binary(BinaryOp::Concat, mark(), wanted);
     let wanted = binary(BinaryOp::Concat, wanted, mark());
     let place = name("INSTR", vec![name(UPDATED, Vec::new()), wanted]);
     let is_set = binary(BinaryOp::Gt, place, expr(ExprKind::Number("0".to_string())));

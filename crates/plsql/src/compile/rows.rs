@@ -9,10 +9,10 @@ use super::symbols::PathB;
 use crate::code::RowUse;
 use crate::op::Root;
 use crate::ty::Ty;
-use crate::world::World;
+use crate::world::{TriggerColumn, World};
 use exec::{ROWID_COLUMN, RowOf};
 use sql::lexer::{TokenKind, lex};
-use sql::plsql::ast::{Ident, Pos};
+use sql::plsql::ast::{Expr, ExprKind, Ident, Pos};
 use types::Ora;
 
 /// The parameters of a trigger's code before those for columns: INSERTING, UPDATING, DELETING, and the names of the
@@ -43,9 +43,9 @@ impl Rows {
             };
             let Some(of) = self.row_named(&alias) else { continue };
             let Some(column) = self.columns.iter().find(|column| column.name == field) else { continue };
-            let (column, is_read, is_written) = (column.position, false, false);
+            let (column, is_read, is_written, is_passed) = (column.position, false, false, false);
             if !self.uses.iter().any(|known| (known.of, known.column) == (of, column)) {
-                self.uses.push(RowUse { of, column, is_read, is_written });
+                self.uses.push(RowUse { of, column, is_read, is_written, is_passed });
             }
         }
     }
@@ -111,6 +111,20 @@ impl<W: World> Compiler<'_, W> {
         let access = if assigned { Access::Free } else { Access::Constant };
         let root = Root::Slot(self.frame_opd(0, slot));
         Ok(Some(PathB { root, steps: Vec::new(), ty, access, name: shown }))
+    }
+
+    /// Notes an argument of a stored subprogram that is a column of the new row.
+    pub(super) fn note_passed(&mut self, argument: &Expr) {
+        let ExprKind::Bind { name, field: Some(field) } = &argument.kind else { return };
+        let Some(rows) = self.rows.as_mut().filter(|rows| rows.may_assign) else { return };
+        if rows.row_named(name) != Some(RowOf::New) {
+            return;
+        }
+        let assignable = |column: &&TriggerColumn| !column.is_virtual && column.position != ROWID_COLUMN;
+        let column = rows.columns.iter().filter(assignable).find(|column| column.name == field.name);
+        let Some(position) = column.map(|column| column.position) else { return };
+        let passed = rows.uses.iter_mut().filter(|used| (used.of, used.column) == (RowOf::New, position));
+        passed.for_each(|used| used.is_passed = true);
     }
 
     /// The column that a plain name in a WHEN condition means.

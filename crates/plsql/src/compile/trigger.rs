@@ -7,13 +7,14 @@ use super::compiler::{Compiler, FnState};
 use super::rows::{EVENT_PARAMETERS, UPDATED};
 use super::scope::{Access, Loc, Rows, Scope, Symbol, Var};
 use super::units::Units;
-use crate::code::Compiled;
+use crate::code::{Compiled, RowUse};
 use crate::errors::{CompileError, parse_error};
 use crate::op::Op;
 use crate::ty::Ty;
 use crate::world::{StoredUnit, TriggerTable, World};
 use exec::RowOf;
 use sql::plsql::ast::{self, TriggerEvent, TriggerHeader, TriggerTiming, Unit};
+use sql::plsql::line_column;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,13 +56,16 @@ pub(crate) fn compile_trigger<W: World>(
     let ast::Trigger { header, block } = &*trigger;
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &unit.owner, &unit.name, text);
+    c.lines = lines_from(header, text);
     c.rows = Some(rows_of(header, text, table));
     c.trigger(header, block);
-    let errors = c.errors();
+    let mut errors = c.errors();
+    count_from_body(&mut errors, header, text);
     let rows = c.rows.take().expect("set above");
     let name = |column: u16| table.columns.iter().find(|c| c.position == column).map(|c| c.name.clone());
     let named = |of: RowOf, read: bool| -> Vec<String> {
-        let used = rows.uses.iter().filter(|used| used.of == of && if read { used.is_read } else { used.is_written });
+        let is_used = |used: &RowUse| if read { used.is_read } else { used.is_written || used.is_passed };
+        let used = rows.uses.iter().filter(|used| used.of == of && is_used(used));
         used.filter_map(|used| name(used.column)).collect()
     };
     // A trigger with errors may compile later, when the columns that it assigns are not noted again.
@@ -84,12 +88,26 @@ pub(crate) fn compile_trigger<W: World>(
 fn unparsed(text: &str, table: &TriggerTable, error: &Ora) -> CompiledTrigger {
     let mut failed = CompiledTrigger::failed(vec![parse_error(text, error)]);
     if let Ok(header) = sql::plsql::parse_trigger_header(text) {
+        count_from_body(&mut failed.errors, &header, text);
         let rows = rows_of(&header, text, table);
         let used = rows.uses.iter().filter(|used| used.of == RowOf::New && rows.may_assign);
         let columns = used.filter_map(|used| table.columns.iter().find(|c| c.position == used.column));
         failed.new_assigned = columns.map(|column| column.name.clone()).collect();
     }
     failed
+}
+
+/// The starts of the lines for the numbers in errors at run time. As in Oracle, the body begins in line 1, with the
+/// header before it.
+fn lines_from(header: &TriggerHeader, text: &str) -> Vec<u32> {
+    let starts = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+    std::iter::once(0).chain(starts.filter(|start| *start > header.action)).collect()
+}
+
+/// Changes the line numbers of errors to those in [`lines_from`].
+fn count_from_body(errors: &mut [CompileError], header: &TriggerHeader, text: &str) {
+    let (first, _) = line_column(text, header.action);
+    errors.iter_mut().for_each(|error| error.line = (error.line + 1).saturating_sub(first).max(1));
 }
 
 fn rows_of(header: &TriggerHeader, text: &str, table: &TriggerTable) -> Rows {

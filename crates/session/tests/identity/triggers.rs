@@ -107,3 +107,17 @@ fn a_dropped_user_takes_its_triggers_along() {
          sys> select count(*) from trigger$ => 1",
     );
 }
+
+#[test]
+fn the_owner_of_a_table_sees_the_triggers_of_other_users_on_it() {
+    let mut db = logged();
+    db.play(
+        "sys> grant create any trigger to x => ok
+         x> create trigger x.xt before insert on o.t for each row begin :new.w := 'x'; end; => ok
+         sys> revoke create any trigger from x => ok
+         o> select owner, trigger_name from all_triggers where table_name = 'T' order by 1 => O,TR; X,XT
+         o> select trigger_owner, column_name from all_trigger_cols where table_name = 'T' order by 1 => O,N; X,W
+         x> select owner, trigger_name from all_triggers where table_name = 'T' order by 1 => X,XT
+         u> select count(*) from all_triggers where table_name = 'T' => 0",
+    );
+}

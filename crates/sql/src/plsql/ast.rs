@@ -135,6 +135,8 @@ pub struct TriggerHeader {
     pub follows: Vec<Path>,
     pub enabled: bool,
     pub when: Option<When>,
+    /// The word `CALL`, or the start of the body.
+    pub action: Pos,
     /// Start of the body: `BEGIN`, `DECLARE`, a label, or the name of the procedure after `CALL`.
     pub body: Pos,
     /// The body is `CALL procedure`.

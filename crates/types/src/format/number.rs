@@ -384,11 +384,9 @@ pub fn number_from_text(text: &str, model: &str, nls: &Nls) -> Result<Number> {
             if text.len() > digits || text.is_empty() || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
                 return Err(Ora::new(1722));
             }
-            u128::from_str_radix(text, 16)
-                .ok()
-                .and_then(|n| i128::try_from(n).ok())
-                .map(Number::from_i128)
-                .ok_or_else(|| Ora::new(1722))
+            let n = u128::from_str_radix(text, 16).map_err(|_| Ora::new(1722))?;
+            // The largest have 39 digits, which a NUMBER holds.
+            i128::try_from(n).map_or_else(|_| Number::parse(&n.to_string()), |n| Ok(Number::from_i128(n)))
         }
         Parsed::Text { .. } => Number::parse_with(text, nls.decimal),
         Parsed::Roman { .. } => Err(bad()),

@@ -119,6 +119,7 @@ impl Parser<'_> {
             self.eat_word("ENABLE");
         }
         let when = self.when_clause()?;
+        let action = self.pos();
         let calls = self.eat_word("CALL");
         let body = self.pos();
         if !calls && !self.at_word("BEGIN") && !self.at_word("DECLARE") && !self.at_symbol("<<") {
@@ -136,6 +137,7 @@ impl Parser<'_> {
             follows,
             enabled,
             when,
+            action,
             body,
             calls,
         })
@@ -166,21 +168,31 @@ impl Parser<'_> {
         }
         self.expect_symbol("(")?;
         let start = self.pos();
-        // A bind variable is an error of its own.
-        let mut ahead = 0;
-        while !matches!(self.token(ahead).kind, TokenKind::End) && !self.word_at(ahead, "BEGIN") {
-            if self.token(ahead).kind == TokenKind::Bind {
-                return Err(Ora::new(25000).at(self.token(ahead).start));
-            }
-            if self.word_at(ahead, "DECLARE") {
-                break;
-            }
-            ahead += 1;
-        }
+        self.check_condition()?;
         let condition = self.expr()?;
         let span = Span { start, end: self.previous_end() };
         self.expect_symbol(")")?;
         Ok(Some(When { condition, span, pos }))
+    }
+
+    /// Checks the condition of WHEN, behind its parenthesis, for bind variables and subqueries: both have errors of
+    /// their own.
+    fn check_condition(&self) -> PResult<()> {
+        let (mut ahead, mut open) = (0, 1);
+        while open > 0 {
+            let token = self.token(ahead);
+            match token.kind {
+                TokenKind::End => break,
+                TokenKind::Bind => return Err(Ora::new(25000).at(token.start)),
+                TokenKind::Word if self.word_at(ahead, "SELECT") => return Err(Ora::new(2251).at(token.start)),
+                TokenKind::LeftParen => open += 1,
+                TokenKind::RightParen => open -= 1,
+                // not a clause: other tokens are left to the parser
+                _ => {}
+            }
+            ahead += 1;
+        }
+        Ok(())
     }
 
     fn trigger_event(&mut self) -> PResult<TriggerEvent> {
