@@ -307,7 +307,7 @@ impl DictionaryShared {
                 continue;
             }
             decode(base, &bytes, &mut row)?;
-            // The entry may belong to another version of the row. A version with the same values may have another entry.
+            // The entry may belong to another version of the row, also to one that has the same values in the columns.
             let mut is_current = columns.iter().zip(values).all(|(column, value)| row[*column] == *value);
             if is_current && !is_whole {
                 key_now.clear();
