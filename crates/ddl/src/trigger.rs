@@ -386,8 +386,8 @@ pub fn set_all(work: &mut Work<'_>, table: &TableDef, enable: bool) -> Result<()
     Ok(())
 }
 
-/// Renames a column of a table in the lists of its triggers. The sources keep the old name, so the triggers have errors,
-/// but UPDATE OF names the same columns as before.
+/// Renames a column of a table in the lists of its triggers. The sources keep the old name, so the triggers have
+/// errors, but UPDATE OF names the same columns as before.
 pub fn rename_column(work: &mut Work<'_>, table: ObjectId, from: &str, to: &str) -> Result<()> {
     let (before, after) = (quoted([from]), quoted([to]));
     work.change().update_by(Base::Trigger, by(trigger::BASEOBJECT, table), &mut |row| {

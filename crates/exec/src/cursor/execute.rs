@@ -221,6 +221,8 @@ impl Cursor {
             self.renew(cx)?;
         }
         if self.locks != locked {
+            // No epoch of a dictionary: the statement is compiled again, and begins again.
+            self.epoch = u64::MAX;
             return Err(Ora::new(8103));
         }
         self.check_definitions(cx)?;
