@@ -270,8 +270,9 @@ fn buffers(params: &InitParams, block_size: usize) -> Result<usize> {
     }
     let target = params.number(Param::SgaTarget) as u64;
     let bytes = match params.number(Param::DbCacheSize) as u64 {
-        // `fill_target` adds the rest, when the size of everything else is known.
-        0 if target > 0 => target / 2,
+        // `fill_target` adds the rest, when the size of everything else is known. The rings of recordings, which are
+        // as large for a small SGA as for a big one, are not taken from the rest.
+        0 if target > 0 => target / 2 - RECORDING_BYTES.min(target / 8),
         0 => DEFAULT_CACHE_BYTES,
         n => n,
     };
