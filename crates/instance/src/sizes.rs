@@ -330,7 +330,11 @@ mod tests {
         assert_eq!(p.number(Param::Sessions), 82);
         assert_eq!(p.number(Param::ResultCacheTimeout), 10);
         let (s, _) = derive(&["sga_target=1G"]).unwrap();
-        assert_eq!(s.buffers as u64 * 8192 / MB, 512, "half of the target, before it is filled");
+        assert_eq!(
+            s.buffers as u64 * 8192 / MB,
+            504,
+            "half of the target less the rings of recordings, before it is filled"
+        );
         let (s, _) = derive(&["db_block_buffers=100", "db_block_size=2048"]).unwrap();
         assert_eq!((s.buffers, s.block_size), (100, 2048));
         let (s, _) = derive(&["result_cache_max_size=100K"]).unwrap();
