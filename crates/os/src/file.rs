@@ -320,25 +320,42 @@ impl File {
         if rc == 0 { Ok(()) } else { Err(error(rc)) }
     }
 
-    /// Makes the file at least `len` bytes long, with a hole: space is taken by writes. Nobody else may lengthen it at
-    /// the same time.
+    /// Makes the file at least `len` bytes long, with a hole before the last byte: space is taken by writes. Others may
+    /// lengthen it at the same time: it becomes as long as the longest of them.
     ///
     /// # Errors
     /// The file system has less free space than the hole is long (`ENOSPC`), or the file would pass a limit.
     pub fn lengthen_with_hole(&self, len: u64) -> OsResult<()> {
         let has = self.len_bytes()?;
-        injection::before_growth("ftruncate", &self.path, &|| has, len)?;
+        injection::before_growth("fallocate", &self.path, &|| has, len)?;
         let more = len.saturating_sub(has);
         if more == 0 {
             return Ok(());
         }
-        let failed = |e| OsError::of("fstatvfs", self.path.display().to_string(), e);
-        let system = rustix::fs::fstatvfs(&self.inner).map_err(failed)?;
-        if more > system.f_bavail * system.f_frsize {
+        let failed = |errno| {
             let what = format!("{} to {len} bytes", self.path.display());
-            return Err(OsError::from_errno("ftruncate", what, libc::ENOSPC));
+            OsError::from_errno("fallocate", what, errno)
+        };
+        let system = rustix::fs::fstatvfs(&self.inner).map_err(|e| failed(e.raw_os_error()))?;
+        // A file system without a limit may report no blocks at all.
+        if system.f_blocks > 0 && more > system.f_bavail.saturating_mul(system.f_frsize) {
+            return Err(failed(libc::ENOSPC));
         }
-        self.set_len(len)
+        let last = libc::off_t::try_from(len - 1).map_err(|_| failed(libc::EFBIG))?;
+        let lengthen = || {
+            // SAFETY: a valid descriptor; no memory is passed.
+            let rc = unsafe { libc::fallocate(self.inner.as_raw_fd(), 0, last, 1) };
+            if rc == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        };
+        let done = match injection::journal() {
+            Some(journal) => return journal.change_length(&self.inner, &self.path, has.max(len), &lengthen),
+            None => lengthen(),
+        };
+        match done {
+            // A file system that cannot allocate a part of a file.
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => self.allocate(len),
+            done => done.map_err(|e| failed(e.raw_os_error().unwrap_or(libc::EIO))),
+        }
     }
 
     /// Makes the file exactly `len` bytes long; new bytes read as zero.
@@ -506,7 +523,7 @@ pub fn remove(path: &Path) -> OsResult<()> {
 /// There is no such path, or the file system does not report it.
 pub fn free_bytes(path: &Path) -> OsResult<u64> {
     let is = rustix::fs::statvfs(path).map_err(|e| OsError::of("statvfs", path.display().to_string(), e))?;
-    Ok(is.f_bavail * is.f_frsize)
+    Ok(is.f_bavail.saturating_mul(is.f_frsize))
 }
 
 /// The kind of file that a path leads to, through symbolic links.
@@ -601,6 +618,35 @@ mod tests {
             assert!(found.iter().any(|stretch| stretch.contains(&place)), "{place} in {found:?}");
         }
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// Each thread makes the file longer than the one before it; a shorter wish never cuts a longer one.
+    #[test]
+    fn files_that_several_lengthen_with_holes_keep_the_greatest_length() {
+        let folder = std::env::temp_dir().join(format!("os-holes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("file");
+        let file = File::open(&path, OpenMode::CreateNew).unwrap();
+        let together = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for n in 0..4u64 {
+                let (file, together) = (File::open(&path, OpenMode::ReadWrite).unwrap(), &together);
+                scope.spawn(move || {
+                    together.wait();
+                    for step in 1..=4000 {
+                        let len = (step * 4 + n) * 1000;
+                        file.lengthen_with_hole(len).unwrap();
+                        assert!(file.len_bytes().unwrap() >= len, "{len}");
+                    }
+                });
+            }
+        });
+        assert_eq!(file.len_bytes().unwrap(), 16_003 * 1000);
+        let mut last = [1];
+        file.read_at(&mut last, 16_002_999).unwrap();
+        assert_eq!(last, [0]);
+        assert!(file.lengthen_with_hole(1 << 60).is_err_and(|e| e.is_full()));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl DataFiles {
         self.is_transient.store(is_transient, Ordering::Relaxed);
     }
 
-    /// Makes a file at least `len` bytes long (R5). One process at a time lengthens a file; the caller sees to that.
+    /// Makes a file at least `len` bytes long (R5). Several processes may lengthen it at the same time.
     ///
     /// # Errors
     /// The device is full, or the file would pass a limit.
