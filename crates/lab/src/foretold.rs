@@ -22,7 +22,7 @@ const APART_MOST: f64 = 1.5;
 /// The parameters come from points of up to so many sessions, which are no test of them.
 const FITTED: u32 = 2;
 
-/// What the manifest's parameters foretell of a published curve; `None` where it has none.
+/// The prediction of a published curve by the manifest's parameters; `None` where it has none.
 ///
 /// # Errors
 /// The manifest names a machine or a control that is not there; the parameters are not those that were frozen; a curve

@@ -200,7 +200,7 @@ pub struct Frozen {
     /// The variant without the latch, of the same machine: what slows sessions down besides the latch.
     #[serde(default)]
     pub control: Option<String>,
-    /// What had to be assumed.
+    /// The assumptions behind the prediction.
     #[serde(default)]
     pub assumed: Option<String>,
 }

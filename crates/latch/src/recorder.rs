@@ -32,7 +32,7 @@ struct Begun {
     last: Told,
 }
 
-/// What a record says of a get besides its times.
+/// The facts of a get in a record, besides its times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct What {
     pub manner: u32,

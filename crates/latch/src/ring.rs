@@ -141,7 +141,7 @@ impl LastHolder {
     }
 }
 
-/// What a process can tell of the last holder when it has got a latch.
+/// The last holder of a latch, as far as the process that has got it can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub(crate) enum Told {

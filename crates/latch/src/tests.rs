@@ -972,7 +972,7 @@ fn a_call_of_a_process_that_died_in_it_is_lost_and_no_longer_open() {
     use RecordKind::{Call, End, Get};
     let kinds: Vec<RecordKind> = ring.records.iter().map(|r| r.kind).collect();
     assert_eq!(kinds, [Call, Get, Call, Get, End, Call, Get, End]);
-    // What the dead process held last is nothing that the next one knows.
+    // The next process knows nothing of the latches that the dead one held last.
     assert_eq!(gets_of(ring)[1].last, LastHolder::Unknown);
 }
 

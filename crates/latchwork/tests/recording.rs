@@ -261,7 +261,7 @@ fn a_recording_ends_with_its_session_and_another_session_begins_none_meanwhile()
         switch(&mut other, 1);
         switch(&mut other, 0);
     }
-    // Whoever may change parameters may end a recording, and then begin one.
+    // Each session that may change parameters may end a recording, and then begin one.
     let mut c = connect(&instance);
     switch(&mut c, 1);
     switch(&mut other, 0);

@@ -89,7 +89,7 @@ pub(crate) struct Recorded {
     pub blocks: Vec<u32>,
 }
 
-/// What was changed to make a workload from its recording.
+/// The corrections that made a workload from its recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
     /// The factor on the gaps with which a call takes the counted processor time.
@@ -149,7 +149,7 @@ impl Workload {
         Self { latches, lines, source: Source::Recorded(calls), scaling: Some(scaling) }
     }
 
-    /// What was changed in the recording; `None` for a closed form.
+    /// The corrections of the recording; `None` for a closed form.
     #[must_use]
     pub fn scaling(&self) -> Option<Scaling> {
         self.scaling

@@ -8,7 +8,7 @@ use crate::trigger::TriggerRow;
 use plan::{Reg, TriggerEvent};
 use types::Result;
 
-/// What a trigger for each row depends on.
+/// The dependencies of a trigger for each row.
 #[derive(Clone, Copy)]
 pub struct RowEvent<'a> {
     pub event: TriggerEvent,

@@ -195,7 +195,7 @@ impl Calls<'_> {
                 match of_call.and_then(|means| means.get(at)).map(|(sum, count)| sum / count) {
                     Some(mean) if *time > mean + switch_ns => left += 1,
                     Some(mean) if mean < *time => (*time, mended) = (mean, mended + 1),
-                    // What is below the mean was hardly interrupted.
+                    // A time below the mean was hardly interrupted.
                     Some(_) => {}
                     None => left += 1,
                 }

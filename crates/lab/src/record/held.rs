@@ -1,7 +1,7 @@
 //! `lab check-predictions`: recordings at one and two sessions, predictions for more, and then the truth.
 //!
-//! What was recorded is fitted, so it is no test: only larger numbers of sessions are predicted and measured. A
-//! prediction is made before its cell is measured; its error widens the bands of later predictions of its kind, and
+//! A recorded number of sessions is fitted, so it is no test: only larger numbers of sessions are predicted and
+//! measured. A prediction is made before its cell is measured; its error widens the bands of later predictions of its kind, and
 //! after three of a kind it replaces the error that a band begins with. The cost of a recording is measured in the same
 //! command: the same session with and without one, in quads of four slices in the order on, off, off, on or its
 //! opposite.
@@ -93,7 +93,7 @@ impl Cell {
     }
 }
 
-/// What the command has found.
+/// The findings of the command.
 #[derive(Default)]
 struct Found {
     cells: Vec<Cell>,
@@ -301,7 +301,7 @@ fn table(cells: &[Cell], out: &mut String) {
     }
 }
 
-/// What the cells show, in sentences.
+/// The outcome of all cells, in sentences.
 fn verdict(found: &Found, out: &mut String) {
     let cells = &found.cells;
     if cells.is_empty() {
@@ -341,7 +341,7 @@ fn verdict(found: &Found, out: &mut String) {
         if is_reached { "are" } else { "are not" },
         asked - all.len()
     );
-    // What a figure without a simulation reaches: by this the simulation is to be judged.
+    // The figures without a simulation are the measure of the simulation.
     let reach = |figure: &dyn Fn(&Cell) -> Option<f64>| {
         let is_near = |cell: &&Cell| figure(cell).is_some_and(|x| (x / cell.rate.average - 1.0).abs() <= WITHIN);
         cells.iter().filter(is_near).count()

@@ -87,7 +87,7 @@ fn list(sids: &[u64]) -> String {
     sids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What the instance counts of some sessions, at one moment.
+/// The instance's counts of some sessions, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counts {
     now_ns: f64,
@@ -99,7 +99,7 @@ pub struct Counts {
     who: f64,
 }
 
-/// What some sessions have done between two moments.
+/// The work of some sessions between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Executions, which are the calls of a recording.
@@ -184,7 +184,7 @@ pub fn count(observer: &mut Client, sids: &[u64], time: Duration) -> Result<Work
     Counts::read(observer, sids)?.since(&before)
 }
 
-/// What a recording has brought.
+/// The yield of a recording.
 #[derive(Debug, Default)]
 pub struct Recorded {
     pub records: Vec<Record>,
@@ -193,7 +193,7 @@ pub struct Recorded {
     pub whole: u64,
     /// Recordings made.
     pub rounds: u32,
-    /// What was counted from the begin of the first recording to the end of the last.
+    /// The counts from the begin of the first recording to the end of the last.
     pub work: Work,
 }
 

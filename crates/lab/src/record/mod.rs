@@ -103,7 +103,7 @@ fn machine_of(asked: Option<&str>) -> Result<Machine, LabError> {
     }
 }
 
-/// What a recording has of one number of sessions.
+/// The recording of one number of sessions.
 #[derive(Debug)]
 struct Part {
     sessions: u32,

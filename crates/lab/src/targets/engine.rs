@@ -11,7 +11,7 @@ use crate::workers::{Session, Usage};
 
 /// An engine that is set up for an experiment.
 pub trait Target {
-    /// What the page says of the engine.
+    /// The page's description of the engine.
     fn facts(&self) -> Facts;
 
     /// Opens a session that has prepared its task. `task` is the one of this session.
@@ -32,7 +32,7 @@ pub trait Target {
     /// The engine's error.
     fn plan(&mut self, check: &PlanCheck) -> Result<String, LabError>;
 
-    /// What the engine's processes have used so far; `None` where they are not on this machine.
+    /// The resources that the engine's processes have used so far; `None` where they are not on this machine.
     fn used(&self) -> Option<Usage>;
 
     /// Stops the engine's processes while others are measured, if they belong to the laboratory.
@@ -59,7 +59,7 @@ pub struct Facts {
     pub version: String,
     /// The program or library through which the sessions work.
     pub client: String,
-    /// What a loop over the wire passes through: a local socket or TCP. Empty for an engine without a wire.
+    /// The transport of a loop over the wire: a local socket or TCP. Empty for an engine without a wire.
     #[serde(default)]
     pub wire: String,
     pub isolation: String,
@@ -83,7 +83,7 @@ pub fn first_statements(statements: &[String]) -> Option<String> {
     (!statements.is_empty()).then(|| format!("Each session first: {}.", statements.join("; ")))
 }
 
-/// What an engine needs to be set up.
+/// The set-up of an engine.
 pub struct Request<'a> {
     pub experiment: &'a Experiment,
     /// The engine's section of the manifest; the section of PostgreSQL for an engine that speaks its wire.

@@ -35,7 +35,7 @@ impl Lines {
     /// Sends text and returns the line that answers it.
     ///
     /// # Errors
-    /// What the child wrote to standard error, when it has ended instead.
+    /// The child's text on standard error, when it has ended instead.
     pub fn answer(&mut self, text: &str) -> Result<String, LabError> {
         self.send(text);
         let mut line = String::new();
@@ -53,7 +53,7 @@ impl Lines {
     /// Sends text and returns the lines before `end`.
     ///
     /// # Errors
-    /// What the child wrote to standard error, when it has ended instead.
+    /// The child's text on standard error, when it has ended instead.
     pub fn ask(&mut self, text: &str, end: &str) -> Result<Vec<String>, LabError> {
         self.send(text);
         let mut lines = Vec::new();

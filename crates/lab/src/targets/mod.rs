@@ -232,7 +232,7 @@ fn sheet_of(experiment: &Experiment, asked: &Asked) -> Option<Sheet> {
     let own = sheets.get(&asked.engine).cloned();
     match asked.engine.as_str() {
         "latchwork" => Some(own.unwrap_or_default()),
-        // What Latchwork runs, Oracle runs, without the settings of an instance.
+        // Oracle runs the statements of Latchwork, without the settings of an instance.
         "oracle" => own.or_else(|| {
             let of_latchwork = sheets.get("latchwork").cloned().unwrap_or_default();
             Some(Sheet { settings: BTreeMap::new(), figures: BTreeMap::new(), ..of_latchwork })

@@ -42,7 +42,7 @@ impl Tree {
         out
     }
 
-    /// What the processes have used so far. Threads and processes that have ended do not count.
+    /// The resources that the processes have used so far. Threads and processes that have ended do not count.
     pub fn used(self) -> Usage {
         self.members().into_iter().map(used_by).fold(Usage::default(), Usage::plus)
     }
@@ -84,7 +84,7 @@ fn used_by(process: u32) -> Usage {
     threads.map(|thread| used_in(&thread.path())).fold(Usage::default(), Usage::plus)
 }
 
-/// What the calling thread has used so far.
+/// The resources that the calling thread has used so far.
 #[cfg(feature = "peers")]
 pub fn used_by_this_thread() -> Usage {
     used_in(Path::new("/proc/thread-self"))

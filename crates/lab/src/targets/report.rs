@@ -9,7 +9,7 @@ use crate::text::{columns, thousands};
 /// Colours by the position of an engine: neighbours differ in light and dark.
 const COLOURS: [usize; 10] = [9, 3, 2, 5, 4, 6, 1, 7, 8, 0];
 
-/// What this page adds to the style of all pages.
+/// Rules beside the style of all pages.
 const OWN_STYLE: &str = "
 table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums}
 th,td{padding:4px 14px 4px 0;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
@@ -79,7 +79,7 @@ fn warnings(run: &TargetsRun) -> Vec<String> {
     out
 }
 
-/// What was not measured: the engine, or the engine and the variant, with the reason.
+/// A cell that was not measured: the engine, or the engine and the variant, with the reason.
 fn absent(run: &TargetsRun) -> Vec<[String; 2]> {
     let all = run.missing.iter().chain(&run.not_comparable);
     all.map(|said| {

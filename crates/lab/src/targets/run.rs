@@ -17,7 +17,7 @@ use crate::workers::{Crew, Session, Usage, calls, rate_from};
 /// Executions of the worker before anything is measured, so that caches are full and plans are those that stay.
 const WARM: usize = 6;
 
-/// What one engine measures: its tasks by cell, and the queries of its figures.
+/// The measurements of one engine: its tasks by cell, and the queries of its figures.
 pub struct Entry {
     pub name: String,
     pub target: Box<dyn Target>,
@@ -214,7 +214,7 @@ mod tests {
     use crate::targets::engine::Facts;
     use std::sync::{Arc, Mutex};
 
-    /// What all engines of a test have done, in order.
+    /// The steps of all engines of a test, in order.
     type Log = Arc<Mutex<Vec<String>>>;
 
     struct Fake {

@@ -99,7 +99,7 @@ pub fn is_root() -> bool {
 /// Runs a program to its end.
 ///
 /// # Errors
-/// What it wrote to standard error.
+/// Its text on standard error.
 pub fn run_to_end(command: &mut Command) -> Result<(), LabError> {
     let program = PathBuf::from(command.get_program());
     let failed = |why: &str| LabError::new(format!("{}: {why}", program.display()));
