@@ -8,7 +8,7 @@ use crate::trigger::TriggerRow;
 use plan::{Reg, TriggerEvent};
 use types::Result;
 
-/// The dependencies of a trigger for each row.
+/// The change of a row for which triggers for each row fire.
 #[derive(Clone, Copy)]
 pub struct RowEvent<'a> {
     pub event: TriggerEvent,
