@@ -3,8 +3,8 @@
 //! A recorded number of sessions is fitted, so it is no test: only larger numbers of sessions are predicted and
 //! measured. A prediction is made before its cell is measured; its error widens the bands of later predictions of its
 //! kind, and after three of a kind it replaces the error that a band begins with. The cost of a recording is measured
-//! in the same command: the same session with and without one, in quads of four slices in the order on, off, off, on or its
-//! opposite.
+//! in the same command: the same session with and without one, in quads of four slices in the order on, off, off, on or
+//! its opposite.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
