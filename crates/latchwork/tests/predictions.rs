@@ -3,26 +3,11 @@
 mod support;
 
 use client::{Client, Ephemeral};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::{connect, run, start};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("latchwork-predictions-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use testing::Folder;
 
 fn lab(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("lab").args(arguments).output().expect("it runs");
@@ -63,26 +48,26 @@ fn number_before(out: &str, words: &str) -> f64 {
 /// has such a call, and the mean is that of the short ones.
 #[test]
 fn a_recording_has_the_calls_that_are_longer_than_a_round() {
-    let folder = Folder::new("long");
+    let folder = Folder::new("predictions-long");
     let instance = start(&[("_latch_recording_size", "1048576")]);
     let mut c = connect(&instance);
     run(&mut c, "create table t as select level n from dual connect by level <= 10");
     let block = "declare n number; begin for i in 1 .. 9 loop select sum(n) into n from t; end loop; \
                  select count(*) into n from (select level a from dual connect by level <= 4000000); end;";
-    let out = recorded(&instance, 1, block, "1", &folder.0.join("load.parquet"));
+    let out = recorded(&instance, 1, block, "1", &folder.join("load.parquet"));
     let mean_ns = number_before(&out, " ns on average");
     assert!(mean_ns > 1e6, "short calls take some microseconds, and one in eleven takes some hundred thousand: {out}");
 }
 
 #[test]
 fn several_sessions_of_a_running_instance_give_a_trace_that_predicts() {
-    let folder = Folder::new("several");
+    let folder = Folder::new("predictions-several");
     let instance = start(&[("_latch_recording_size", "262144"), ("latch_generation", "11.2.0.1")]);
     let mut c = connect(&instance);
     run(&mut c, "create table t as select level n from dual connect by level <= 10");
     let block = "declare n number; begin for i in 1 .. 500 loop \
                  select /*+ result_cache */ sum(n) into n from t; end loop; end;";
-    let trace = folder.0.join("load.parquet");
+    let trace = folder.join("load.parquet");
     let out = recorded(&instance, 3, block, "4", &trace);
     // The session that made the table has executed nothing meanwhile.
     assert!(out.contains("3 sessions: ") && out.contains("3 sessions, recorded: "), "{out}");

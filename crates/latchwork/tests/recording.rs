@@ -4,9 +4,10 @@
 mod support;
 
 use client::{Client, Ephemeral};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use support::{connect, log_on, make_user, one, refused, run, start, stops_and_deaths, until, words};
+use testing::Folder;
 
 fn switch(c: &mut Client, every: u32) {
     run(c, &format!("alter system set \"_latch_recording\" = {every}"));
@@ -348,14 +349,6 @@ fn a_session_that_is_killed_in_a_sampled_call_leaves_nothing_that_a_reader_takes
     }
 }
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn lab(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("lab").args(arguments).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -368,9 +361,8 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn the_laboratory_records_an_experiment_and_predicts_from_the_trace() {
-    let folder = Folder(std::env::temp_dir().join(format!("latchwork-recording-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let trace = folder.0.join("load.parquet");
+    let folder = Folder::new("recording");
+    let trace = folder.join("load.parquet");
     let of = ["record", "--experiment", "result-cache", "--variant", "result-cache", "--generation", "11.2.0.1"];
     let how = ["--sample", "4", "--seconds", "1", "--calls", "2000", "--out", text(&trace)];
     let (ok, out) = lab(&[&of[..], &how].concat());
@@ -401,7 +393,7 @@ fn the_laboratory_records_an_experiment_and_predicts_from_the_trace() {
     // Damage is an error, wherever it is.
     let bytes = std::fs::read(&trace).unwrap();
     for cut in [5, bytes.len() / 2, bytes.len() - 1] {
-        let damaged = folder.0.join("damaged.parquet");
+        let damaged = folder.join("damaged.parquet");
         std::fs::write(&damaged, &bytes[..cut]).unwrap();
         let (ok, out) = lab(&["predict", "--trace", text(&damaged), "--machine", "power7", "--sessions", "1"]);
         assert!(!ok && out.contains("damaged.parquet"), "{cut}: {out}");
@@ -410,9 +402,8 @@ fn the_laboratory_records_an_experiment_and_predicts_from_the_trace() {
 
 #[test]
 fn the_laboratory_records_a_running_instance() {
-    let folder = Folder(std::env::temp_dir().join(format!("latchwork-recording-dir-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let trace = folder.0.join("load.parquet");
+    let folder = Folder::new("recording-dir");
+    let trace = folder.join("load.parquet");
     let instance = start(&[]);
     let dir = instance.dir().to_owned();
     let how = |trace: &Path| {
