@@ -32,11 +32,12 @@ pub struct LatenciesArguments {
     /// Write the sums as one interval log
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
+    /// How the percentiles are printed; the sum of all cells is in the text only
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// How the percentiles are printed.
+/// The form of the printed percentiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Text,
@@ -114,13 +115,17 @@ fn read(log: &str, groups: &mut BTreeMap<String, Group>) -> Result<(), LabError>
 }
 
 /// # Errors
-/// A place cannot be read or has no latencies; `--to` cannot be written.
+/// A place cannot be read, has no latencies or is named twice; `--to` cannot be written.
 pub fn command(arguments: &LatenciesArguments) -> Result<(), LabError> {
     let mut groups = BTreeMap::new();
-    for place in &arguments.places {
-        let file = if place.is_dir() { place.join("latencies.hlog") } else { place.clone() };
+    let file_of = |place: &PathBuf| if place.is_dir() { place.join("latencies.hlog") } else { place.clone() };
+    let files: Vec<PathBuf> = arguments.places.iter().map(file_of).collect();
+    for (at, (place, file)) in arguments.places.iter().zip(&files).enumerate() {
         let with_name = |e: String| LabError::new(format!("{}: {e}", file.display()));
-        let log = std::fs::read_to_string(&file).map_err(|e| match place.is_dir() {
+        if files[..at].iter().any(|other| os::file::is_same(other, file)) {
+            return Err(with_name("the log is named twice, and its latencies would count twice".into()));
+        }
+        let log = std::fs::read_to_string(file).map_err(|e| match place.is_dir() {
             true => with_name(format!("{e}\nOnly a run with --rate has latencies.")),
             false => with_name(e.to_string()),
         })?;
@@ -146,7 +151,7 @@ fn write_log(groups: &BTreeMap<String, Group>, to: &Path) -> Result<(), LabError
     write_file(to, &interval_log(base, "sums of latencies in nanoseconds, by tag", &lines)?)
 }
 
-/// The percentiles of each group, and those of all together where there are several.
+/// The percentiles of each group, and in text those of all together where there are several.
 fn told(groups: BTreeMap<String, Group>, format: Format) -> Result<String, LabError> {
     let mut lines: Vec<(String, u64, u64, Percentiles)> = Vec::new();
     let mut all = Group::default();
@@ -245,6 +250,16 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&told(back, Format::Json).unwrap()).unwrap();
         assert_eq!((&json[1]["cell"], &json[1]["operations"]), (&"b/1".into(), &5.into()));
         assert!(json[1]["max_us"].as_f64().is_some_and(|us| (9.0..9.01).contains(&us)), "{json}");
+    }
+
+    #[test]
+    fn a_log_that_is_named_twice_is_refused() {
+        let folder = Folder::new("merging-twice");
+        let file = folder.join("latencies.hlog");
+        std::fs::write(&file, log(&[("a/1/1", 1..=100)], 1000)).unwrap();
+        let of = |places: Vec<PathBuf>| command(&LatenciesArguments { places, to: None, format: Format::Csv });
+        assert!(of(vec![file.clone()]).is_ok());
+        assert!(of(vec![file, folder.to_path_buf()]).unwrap_err().to_string().contains("named twice"));
     }
 
     #[test]

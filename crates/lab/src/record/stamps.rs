@@ -44,7 +44,7 @@ pub fn overhead() -> Result<Overhead, LabError> {
     let client = Client::join_any(domain, Waiter::private()).ok_or_else(|| LabError::new("no slot".into()))?;
     let (latch, versioned) = (Latch::new(LatchName::TestUnit, 0), Versioned::new(LatchName::TestShared, 1));
     let mut work = Work::new();
-    // What a call with these gets takes more when it is recorded, and the holds in it.
+    // The time that a call with these gets takes more when it is recorded, and the time of its holds.
     let mut measure = |get: &dyn Fn()| -> Result<(f64, f64), LabError> {
         let mut plain = Vec::with_capacity(CALLS);
         let mut calls = |times: Option<&mut Vec<f64>>| {

@@ -140,7 +140,7 @@ fn measure_cell(
         let task = task_of(entry, cell).for_session(number);
         let mut session = entry.target.session(&task)?;
         (0..WARM).try_for_each(|_| session.work(sweep.portion))?;
-        // What the engine had not done while it was stopped, and the first faults of its memory, are left out.
+        // The engine's work that waited while it was stopped, and the first faults of its memory, are left out.
         session.work(calls[0])?;
         session.settle()?;
         sessions.push(session);
