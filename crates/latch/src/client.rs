@@ -11,7 +11,7 @@ use wait::Waiter;
 
 use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
 use crate::latch::{add, child_of, counts_all};
-use crate::recorder::{Gets, Recorder, What};
+use crate::recorder::{APPROACH, Gets, Recorder, What};
 use crate::ring::{Manner, NO_LATCH, NO_PLACE, OBJECT_MAX};
 use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
@@ -444,8 +444,8 @@ impl Client {
         let recording = self.domain.recording_word();
         if recording as u32 != 0 || self.is_sampled() {
             let left = self.countdown.get();
-            // The last two calls of the countdown are watched and sampled.
-            if left >> 32 == recording >> 32 && left as u32 > 2 && !self.is_sampled() {
+            // The last calls of the countdown are the approach and the sampled one.
+            if left >> 32 == recording >> 32 && left as u32 > APPROACH + 1 && !self.is_sampled() {
                 self.countdown.set(left - 1);
             } else {
                 self.begin_recorded_call(recording);

@@ -7,9 +7,10 @@
 //! earlier recording, writes into a ring that has another owner by then.
 //!
 //! A record is four words. The sequence word has the epoch and the place in the ring, so a reader takes neither a
-//! record of an earlier recording nor memory that was never written. The count of records is raised after the words are
-//! written. A process that is killed leaves a call without an end, which readers skip; the next owner of the slot
-//! continues the ring behind it.
+//! record of an earlier recording nor memory that was never written. The count of records is raised at the end of a
+//! call, over all of its records: readers see whole calls, and the records of calls before a sampled one, which only
+//! warm the caches, are overwritten. A process that is killed in a call leaves nothing of it; the next owner of the slot
+//! continues behind the last whole call.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -21,9 +22,9 @@ use crate::{LatchName, Where};
 pub struct RingHead {
     /// The recording that the records are of; 0 for none, and while the ring is being emptied.
     epoch: AtomicU64,
-    /// Records written.
+    /// Records of whole calls.
     written: AtomicU64,
-    /// Records that did not fit.
+    /// Calls that did not fit.
     lost: AtomicU64,
     /// Twice the number of calls that were sampled, plus one while the last of them is open.
     calls: AtomicU64,
@@ -319,21 +320,36 @@ impl Ring {
         self.head.calls.store(calls & !1, Ordering::Release); // pairs with the Acquire in `read`
     }
 
-    /// Appends a record; false when the ring is full.
-    pub fn put(&self, epoch: u32, record: &Written) -> bool {
-        let head = self.head;
-        let at = head.written.load(Ordering::Relaxed);
-        let Some(line) = self.lines.get(at as usize) else {
-            head.lost.store(head.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            return false;
-        };
+    /// The place of the next call's first record.
+    pub fn next_place(&self) -> u64 {
+        self.head.written.load(Ordering::Relaxed)
+    }
+
+    /// Writes a record of the call in progress, which no reader sees yet; false when the ring is full.
+    pub fn write(&self, epoch: u32, place: u64, record: &Written) -> bool {
+        let Some(line) = self.lines.get(place as usize) else { return false };
         line.begin_ns.store(record.begin_ns, Ordering::Relaxed);
         line.length_ns.store(record.length_ns, Ordering::Relaxed);
         line.what.store(record.what(), Ordering::Relaxed);
-        line.sequence.store(sequence(epoch, at), Ordering::Relaxed);
+        line.sequence.store(sequence(epoch, place), Ordering::Relaxed);
         faults::point("record_written");
-        head.written.store(at + 1, Ordering::Release); // pairs with the Acquire in `read`
         true
+    }
+
+    /// Readers see the records before this place: a whole call.
+    pub fn publish(&self, next_place: u64) {
+        self.head.written.store(next_place, Ordering::Release); // pairs with the Acquire in `read`
+    }
+
+    /// A call of this recording did not fit.
+    pub fn has_lost(&self) -> bool {
+        self.head.lost.load(Ordering::Relaxed) != 0
+    }
+
+    /// A sampled call did not fit.
+    pub fn lose(&self) {
+        let lost = &self.head.lost;
+        lost.store(lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// The ring as that of a recording; `None` when it has none of its records, or is emptied meanwhile.
@@ -373,7 +389,7 @@ pub struct RingView {
     pub calls: u64,
     /// The last of them has not ended.
     pub is_open: bool,
-    /// Records that did not fit.
+    /// Calls that did not fit.
     pub lost: u64,
     /// The records, oldest first.
     pub records: Vec<Record>,
@@ -443,6 +459,18 @@ mod tests {
         Rings { heads: os::memory::shared_slice(heads).unwrap(), lines: os::memory::shared_slice(lines).unwrap() }
     }
 
+    /// Writes a call of one record.
+    fn put(ring: Ring, epoch: u32, record: &Written) -> bool {
+        let place = ring.next_place();
+        let fits = ring.write(epoch, place, record);
+        if fits {
+            ring.publish(place + 1)
+        } else {
+            ring.lose()
+        }
+        fits
+    }
+
     fn ring(lines: usize) -> (Rings, Ring) {
         let rings = rings(1, lines);
         (rings, rings.of(1).unwrap())
@@ -465,10 +493,10 @@ mod tests {
             slept: false,
             last: Told::Other,
         };
-        assert!(ring.put(7, &Written::mark(CALL)));
-        assert!(ring.put(7, &get));
+        assert!(put(ring, 7, &Written::mark(CALL)));
+        assert!(put(ring, 7, &get));
         let mutex = Written { name: NO_LATCH, place: NO_PLACE, slept: true, spun: false, last: Told::Me, ..get };
-        assert!(ring.put(7, &Written { object: 5, ..mutex }));
+        assert!(put(ring, 7, &Written { object: 5, ..mutex }));
         let views = rings.read(7);
         assert_eq!((views.len(), views[0].number, views[0].records.len()), (1, 3, 3));
         let mark = views[0].records[0];
@@ -487,7 +515,7 @@ mod tests {
     fn a_full_ring_counts_what_it_loses_and_keeps_what_it_has() {
         let (rings, ring) = ring(3);
         ring.begin(1);
-        let put: Vec<bool> = (0..5).map(|n| ring.put(1, &Written { length_ns: n, ..Written::mark(END) })).collect();
+        let put: Vec<bool> = (0..5).map(|n| put(ring, 1, &Written { length_ns: n, ..Written::mark(END) })).collect();
         assert_eq!(put, [true, true, true, false, false]);
         let view = &rings.read(1)[0];
         assert_eq!((view.lost, view.records.len(), view.records[2].length_ns), (2, 3, 2));
@@ -498,14 +526,14 @@ mod tests {
         let (rings, ring) = ring(8);
         ring.begin(1);
         ring.open();
-        ring.put(1, &Written::mark(CALL));
+        put(ring, 1, &Written::mark(CALL));
         assert_eq!(rings.open(1).collect::<Vec<_>>(), [1]);
         // The owner of the slot dies here; the next one goes on.
         ring.close();
         ring.begin(1);
         ring.open();
-        ring.put(1, &Written::mark(CALL));
-        ring.put(1, &Written::mark(END));
+        put(ring, 1, &Written::mark(CALL));
+        put(ring, 1, &Written::mark(END));
         ring.close();
         let view = &rings.read(1)[0];
         assert_eq!((view.calls, view.whole_calls(), view.is_open, view.lost_calls()), (2, 1, false, 1));
@@ -520,9 +548,9 @@ mod tests {
     fn records_of_an_earlier_recording_are_not_taken() {
         let (rings, ring) = ring(8);
         ring.begin(1);
-        (0..5).for_each(|_| assert!(ring.put(1, &Written::mark(GET))));
+        (0..5).for_each(|_| assert!(put(ring, 1, &Written::mark(GET))));
         ring.begin(2);
-        ring.put(2, &Written::mark(CALL));
+        put(ring, 2, &Written::mark(CALL));
         ring.head.written.store(5, Ordering::Release);
         assert_eq!(rings.read(2)[0].records.len(), 1);
     }
@@ -534,12 +562,12 @@ mod tests {
         let get = |name: LatchName, manner| Written { name: name as u32, manner, ..Written::mark(GET) };
         one.begin(1);
         for name in [LatchName::TestUnit, LatchName::TestShared] {
-            one.put(1, &Written { last: Told::MeUnlessShared, ..get(name, 1) });
+            put(one, 1, &Written { last: Told::MeUnlessShared, ..get(name, 1) });
         }
         let last = || rings.read(1)[0].records.iter().map(|record| record.last).collect::<Vec<_>>();
         assert_eq!(last(), [LastHolder::Me, LastHolder::Me]);
         other.begin(1);
-        other.put(1, &get(LatchName::TestShared, 2));
+        put(other, 1, &get(LatchName::TestShared, 2));
         assert_eq!(last(), [LastHolder::Me, LastHolder::Unknown]);
     }
 
@@ -547,7 +575,7 @@ mod tests {
     fn words_that_are_no_record_are_skipped() {
         let (rings, ring) = ring(4);
         ring.begin(1);
-        (0..3).for_each(|_| assert!(ring.put(1, &Written::mark(GET))));
+        (0..3).for_each(|_| assert!(put(ring, 1, &Written::mark(GET))));
         rings.lines[1].sequence.store(u64::MAX, Ordering::Relaxed);
         rings.lines[2].what.store(0, Ordering::Relaxed);
         assert_eq!(rings.read(1)[0].records.len(), 1);

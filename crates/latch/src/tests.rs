@@ -896,14 +896,13 @@ fn a_call_that_does_not_fit_its_ring_is_lost_as_a_whole() {
     d.record(0);
     c.begin_call();
     let ring = &d.recorded()[0];
-    assert_eq!((ring.records.len(), calls_of(ring)), (7, [3, 1, 0, 2]), "{ring:?}");
-    assert!(ring.lost >= 2, "{ring:?}");
+    assert_eq!((ring.records.len(), calls_of(ring), ring.lost), (4, [2, 1, 0, 1], 1), "{ring:?}");
     // A new recording begins with an empty ring.
     d.record(1);
     c.begin_call();
     c.begin_call();
     let ring = &d.recorded()[0];
-    assert_eq!((ring.epoch, ring.lost, ring.records.len()), (2, 0, 3));
+    assert_eq!((ring.epoch, ring.lost, ring.records.len()), (2, 0, 2));
 }
 
 /// Its next gets are of no call of the new recording, and disturb nobody.
@@ -944,6 +943,7 @@ fn every_process_has_a_ring() {
     }
     let numbers: Vec<u32> = d.recorded().iter().map(|ring| ring.number).collect();
     assert_eq!(numbers, (1..=50).collect::<Vec<_>>());
+    all.iter().for_each(Client::end_call);
     assert!(d.recorded().iter().all(|ring| gets_of(ring).len() == 1));
 }
 
@@ -971,9 +971,9 @@ fn a_call_of_a_process_that_died_in_it_is_lost_and_no_longer_open() {
     assert_eq!((ring.number, calls_of(ring)), (number, [3, 2, 0, 1]));
     use RecordKind::{Call, End, Get};
     let kinds: Vec<RecordKind> = ring.records.iter().map(|r| r.kind).collect();
-    assert_eq!(kinds, [Call, Get, Call, Get, End, Call, Get, End]);
+    assert_eq!(kinds, [Call, Get, End, Call, Get, End]);
     // The next process knows nothing of the latches that the dead one held last.
-    assert_eq!(gets_of(ring)[1].last, LastHolder::Unknown);
+    assert_eq!(gets_of(ring)[0].last, LastHolder::Unknown);
 }
 
 #[test]
