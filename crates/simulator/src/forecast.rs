@@ -231,7 +231,12 @@ impl fmt::Display for Refusal {
                  slice, wake-up and timers",
                 asleep * 100.0
             ),
-            Self::FewBlocks(n) => write!(f, "the recording has {n} blocks of calls; {BLOCKS_LEAST} are needed"),
+            Self::FewBlocks(n) => {
+                write!(
+                    f,
+                    "the recording has {n} blocks of calls; {BLOCKS_LEAST} are needed: record longer, or more calls"
+                )
+            }
             Self::NoOneSessionRate => {
                 f.write_str("the recording has no processor time of a call at one session (call_ns)")
             }
@@ -647,7 +652,12 @@ impl Question<'_> {
 
     /// The reasons that are in the recording, whatever is asked of it.
     fn refusals_of_recording(&self) -> Vec<Refusal> {
+        // The workload has calls of one session alone, where there are any: the others only tell how far data move.
+        let has_alone = self.header.windows.iter().any(|window| window.sessions == 1);
         let apart = |window: &&Window| {
+            if has_alone && window.sessions != 1 {
+                return false;
+            }
             let more = window.recorded_ns - window.counted_ns;
             let most = window.counted_ns * RECORDED_APART_MOST + window.stamps_ns * STAMPS_APART_MOST;
             // Spinners use processor time that is in no recorded call; more time in calls than was counted has no

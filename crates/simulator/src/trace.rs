@@ -290,8 +290,20 @@ impl Trace {
         sums.iter().map(step).collect()
     }
 
+    /// The calls that were recorded while one session worked alone; they come first. Their times have no moves of lines
+    /// in them, which the simulation adds. 0 where the recording has none, or does not tell.
+    #[must_use]
+    pub fn alone(&self) -> usize {
+        let windows = &self.header.windows;
+        let calls = self.tails_ns.len() as u64;
+        let alone = windows.first().filter(|window| window.sessions == 1 && self.header.sessions == 1);
+        let is_told = windows.iter().try_fold(0u64, |sum, window| sum.checked_add(window.calls)) == Some(calls);
+        alone.filter(|_| is_told).map_or(0, |window| window.calls as usize)
+    }
+
     /// The workload: stamps and moves of data are taken out of gaps and holds, and gaps are scaled so that a call takes
-    /// the processor time that exact totals say.
+    /// the processor time that exact totals say. Where calls of one session alone were recorded, the workload has no
+    /// others: those of several sessions tell the moves of the data.
     ///
     /// The lines of the data are the fitted move divided by the recorded machine's transfer; one line where either is
     /// not known. [`Workload::scaling`] says how much had to be changed; a forecast is refused where that is too much.
@@ -309,18 +321,23 @@ impl Trace {
             left_in_ns += (less - time).max(0.0);
             ps((time - less).max(0.0))
         };
-        let mut gets: Vec<Get> = Vec::with_capacity(self.gets.len());
-        for get in &self.gets {
+        let calls = match self.alone() {
+            0 => self.tails_ns.len(),
+            alone => alone,
+        };
+        let of_calls = self.first.get(calls).map_or(&self.gets[..], |end| &self.gets[..*end as usize]);
+        let mut gets: Vec<Get> = Vec::with_capacity(of_calls.len());
+        for get in of_calls {
             let moved = if get.other == Some(true) { steps[usize::from(get.latch)].unwrap_or(0.0) } else { 0.0 };
             let (gap_ps, hold_ps) = (without(get.gap_ns, of_gap), without(get.hold_ns, of_hold + moved));
             gets.push(Get { latch: get.latch, write: get.write, gap_ps, hold_ps });
         }
-        let mut tails_ps: Vec<u64> = self.tails_ns.iter().map(|ns| ps(*ns)).collect();
+        let mut tails_ps: Vec<u64> = self.tails_ns[..calls].iter().map(|ns| ps(*ns)).collect();
         let gaps: f64 = gets.iter().map(|g| g.gap_ps).chain(tails_ps.iter().copied()).map(|ps| ps as f64).sum();
         let holds: f64 = gets.iter().map(|g| g.hold_ps as f64).sum();
         let factor = self.header.call_ns.map_or(1.0, |call_ns| {
             // The simulation adds the operations on the word, which the counted time has already.
-            let atomic = self.gets.iter().filter(|get| self.is_atomic(get)).count() as f64;
+            let atomic = of_calls.iter().filter(|get| self.is_atomic(get)).count() as f64;
             let words = 2.0 * self.header.own_ns.unwrap_or(0.0) * 1e3 * atomic;
             (call_ns * 1e3 * tails_ps.len() as f64 - holds - words) / gaps.max(1.0)
         });
@@ -334,8 +351,8 @@ impl Trace {
             left_in: left_in_ns * 1e3 / (gaps + holds).max(1.0),
             lines: lines.iter().copied().fold(0.0, f64::max),
         };
-        let mut first = self.first.clone();
-        first.push(self.gets.len() as u32);
+        let mut first = self.first[..calls].to_vec();
+        first.push(of_calls.len() as u32);
         let names = self.header.latches.iter().map(|latch| latch.name.clone()).collect();
         let calls = Recorded { gets, first, tails_ps, block: BLOCK, blocks: Vec::new() };
         Workload::recorded(names, lines, calls, scaling)

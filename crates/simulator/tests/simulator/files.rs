@@ -162,6 +162,27 @@ fn a_malformed_trace_is_refused_with_its_line() {
     assert!(Trace::parse(idle).unwrap_err().to_string().contains("a call takes no time"));
 }
 
+/// Calls of one session with gaps of 100 ns, and after them calls of two sessions, whose gaps have moves of the word in
+/// them, and whose holds have those of the data.
+#[test]
+fn a_workload_has_the_calls_of_one_session_alone_where_there_are_any() {
+    let mut text = String::from("latch-trace 1\nsessions 1\ntransfer_ns 50\nlatch 0 exclusive a\n");
+    text.push_str("window 1 40 0 150 150 0 0\nwindow 2 40 0 350 350 0 0.2\ncalls 80\ngets 80\n");
+    (0..40).for_each(|_| text.push_str("call 10\nget 0 1 w 100 40 same\n"));
+    (0..40).for_each(|_| text.push_str("call 10\nget 0 1 w 200 140 other\n"));
+    let trace = Trace::parse(&text).unwrap();
+    assert_eq!((trace.alone(), trace.hold_steps_ns()), (40, vec![Some(100.0)]));
+    let workload = trace.workload();
+    assert_eq!(
+        (workload.means().gap_ns, workload.means().latches[0].hold_ns, workload.blocks()),
+        (110.0, 40.0, Some(5))
+    );
+    assert_eq!(workload.scaling().unwrap().lines, 2.0, "moves of the data come from the calls of two sessions");
+    // Windows that are not those of the calls tell nothing.
+    let other = Trace::parse(&text.replace("window 2 40", "window 2 39")).unwrap();
+    assert_eq!((other.alone(), other.workload().means().gap_ns), (0, 160.0));
+}
+
 #[test]
 fn a_workload_is_without_stamps_and_moves_and_takes_the_counted_time() {
     let trace = trace(3_000);
