@@ -302,12 +302,17 @@ fn scheduler(cpus: &[usize], effort: Effort) -> Result<Scheduler, Error> {
             lower(&mut times.collect::<Vec<_>>())
         })
     };
-    let (post, wake) = wake(first, last, effort)?;
+    let (post, wake) = woken(first, last, false, effort)?;
+    let preempt = match cpus.len() {
+        1 => None,
+        _ => Some(woken(first, last, true, effort)?),
+    };
     let yielded = on(first, || each(Effort { run: effort.run / 4, ..effort }, sched_yield))? / 1e3;
     Ok(Scheduler {
         slice_us: Some(slice(first, effort)?),
         wake_idle_us: (cpus.len() > 1).then_some((wake - post).max(0.0)),
         wake_busy_us: Some(post),
+        wake_preempt_us: preempt.map(|(post, wake)| (wake - post).max(0.0)),
         late_50us_us: Some(late(Duration::from_micros(50))?),
         late_1ms_us: Some(late(Duration::from_millis(1))?),
         switch_us: switch(first, effort)?,
@@ -316,14 +321,22 @@ fn scheduler(cpus: &[usize], effort: Effort) -> Result<Scheduler, Error> {
     })
 }
 
-/// The time of a post, and the time from its begin to the run of the thread that it wakes, in microseconds.
-fn wake(from: usize, to: usize, effort: Effort) -> Result<(f64, f64), Error> {
+/// The time of a post, and the time from its begin to the run of the thread that it wakes, in microseconds. Another
+/// thread computes on that processor if it is `busy`.
+fn woken(from: usize, to: usize, busy: bool, effort: Effort) -> Result<(f64, f64), Error> {
     let epoch = Instant::now();
     let (posted, ready) = (AtomicU64::new(0), AtomicBool::new(false));
     let times = 20 * u64::from(effort.runs.max(1));
     let now = || epoch.elapsed().as_nanos() as u64;
-    let (posted, ready, now) = (&posted, &ready, &now);
+    let over = AtomicBool::new(!busy);
+    let (posted, ready, now, over) = (&posted, &ready, &now, &over);
     thread::scope(|scope| {
+        scope.spawn(move || {
+            let pinned = pin(to);
+            while pinned.is_ok() && !over.load(Ordering::Relaxed) {
+                spin_loop();
+            }
+        });
         let sleeper = scope.spawn(move || {
             let pinned = pin(to);
             let mut waits = Vec::new();
@@ -355,8 +368,9 @@ fn wake(from: usize, to: usize, effort: Effort) -> Result<(f64, f64), Error> {
             pinned.map(|()| lower(&mut posts))
         });
         let ended = |_| Err(Error::new("a measuring thread ended early"));
-        let post = poster.join().unwrap_or_else(ended)?;
-        Ok((post, sleeper.join().unwrap_or_else(ended)?))
+        let (post, wake) = (poster.join().unwrap_or_else(ended), sleeper.join().unwrap_or_else(ended));
+        over.store(true, Ordering::Relaxed);
+        Ok((post?, wake?))
     })
 }
 

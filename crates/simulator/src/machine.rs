@@ -87,6 +87,9 @@ pub struct Scheduler {
     pub wake_idle_us: Option<f64>,
     /// From a post to the place in the run queue of a busy processor; 2 when not measured.
     pub wake_busy_us: Option<f64>,
+    /// From a post to the run on a processor on which another process computes. Shorter than half a slice: the scheduler
+    /// lets a woken process take the processor; it takes its turn when longer, or not measured.
+    pub wake_preempt_us: Option<f64>,
     /// Lateness of a sleep of 50 µs; 55 when not measured.
     pub late_50us_us: Option<f64>,
     /// Lateness of a sleep of 1 ms; 60 when not measured.
@@ -105,6 +108,7 @@ impl Scheduler {
         slice_us: None,
         wake_idle_us: None,
         wake_busy_us: None,
+        wake_preempt_us: None,
         late_50us_us: None,
         late_1ms_us: None,
         switch_us: 1.5,
@@ -122,6 +126,12 @@ impl Scheduler {
     #[must_use]
     pub fn wake_us(&self) -> (f64, f64) {
         (self.wake_idle_us.unwrap_or(10.0), self.wake_busy_us.unwrap_or(2.0))
+    }
+
+    /// From a post to the run of a process that takes the processor of another one; `None` where it waits for its turn.
+    #[must_use]
+    pub fn preempts_us(&self) -> Option<f64> {
+        self.wake_preempt_us.filter(|us| *us < self.slice_us() / 2.0)
     }
 
     /// The lateness of a sleep, between the measured ones by the logarithm of its length.
@@ -170,6 +180,7 @@ impl Machine {
                 slice_us: Some(1_000.0),
                 wake_idle_us: Some(0.0),
                 wake_busy_us: Some(0.0),
+                wake_preempt_us: None,
                 late_50us_us: Some(0.0),
                 late_1ms_us: Some(0.0),
                 switch_us: 0.0,
@@ -286,6 +297,7 @@ impl Machine {
             slice_us: us("slice")?.map(|x| x.max(1.0)),
             wake_idle_us: us("wake_idle")?,
             wake_busy_us: us("wake_busy")?,
+            wake_preempt_us: us("wake_preempt")?,
             late_50us_us: us("late_50us")?,
             late_1ms_us: us("late_1ms")?,
             switch_us: us("switch")?.unwrap_or(unknown.switch_us),
@@ -338,6 +350,7 @@ impl Machine {
             ("slice", s.slice_us),
             ("wake_idle", s.wake_idle_us),
             ("wake_busy", s.wake_busy_us),
+            ("wake_preempt", s.wake_preempt_us),
             ("late_50us", s.late_50us_us),
             ("late_1ms", s.late_1ms_us),
             ("switch", Some(s.switch_us)),

@@ -30,6 +30,7 @@ impl Simulation<'_> {
     pub(super) fn end_slice(&mut self, s: u32) {
         let cpu = self.sessions[s as usize].cpu;
         if self.cpus[cpu as usize].queue.is_empty() {
+            self.cpus[cpu as usize].taken = false;
             return self.set_key(s); // the queue was stolen from since
         }
         let session = &mut self.sessions[s as usize];
@@ -42,12 +43,42 @@ impl Simulation<'_> {
             Phase::Hold => self.figures.preempted_holds += 1,
             _ => {}
         }
-        self.ready(cpu, s);
+        let taken = std::mem::take(&mut self.cpus[cpu as usize].taken);
+        self.account(s);
+        self.ready(cpu, s, false);
         self.run_next(cpu);
+        if taken {
+            // It has not had its time: it goes on when the woken session sleeps again, or has had its own.
+            let queue = &mut self.cpus[cpu as usize].queue;
+            if let Some(at) = queue.iter().rposition(|other| *other == s) {
+                queue.remove(at);
+                queue.push_front(s);
+            }
+        }
     }
 
-    /// Puts a session at the end of a run queue.
-    fn ready(&mut self, cpu: u32, s: u32) {
+    /// The run of a session ends.
+    fn account(&mut self, s: u32) {
+        let session = &mut self.sessions[s as usize];
+        session.used += self.now - session.ran_since;
+    }
+
+    /// Whether a woken session takes the processor of the running one: the scheduler does that for woken sessions, as
+    /// long as they have not used more processor time than the running one. A sleep is worth one slice at most.
+    fn takes(&mut self, cpu: u32, s: u32) -> bool {
+        let running = self.cpus[cpu as usize].running;
+        if self.times.wake_preempt.is_none() || running == NONE || self.cpus[cpu as usize].taken {
+            return false;
+        }
+        let runner = &self.sessions[running as usize];
+        let used = runner.used + (self.now - runner.ran_since);
+        let session = &mut self.sessions[s as usize];
+        session.used = session.used.max(used.saturating_sub(self.times.slice));
+        session.used <= used
+    }
+
+    /// Puts a session into a run queue: at its end, or at its front, from where it takes the processor at once.
+    fn ready(&mut self, cpu: u32, s: u32, takes: bool) {
         let now = self.now;
         let session = &mut self.sessions[s as usize];
         (session.on, session.cpu, session.at) = (On::Queue, cpu, NEVER);
@@ -55,13 +86,20 @@ impl Simulation<'_> {
         self.set_key(s);
         let queue = &mut self.cpus[cpu as usize];
         let was_empty = queue.queue.is_empty();
-        queue.queue.push_back(s);
+        if takes {
+            queue.queue.push_front(s);
+            queue.taken = true;
+        } else {
+            queue.queue.push_back(s);
+        }
         // Slices that ended while no other session was ready had no effect.
         let (slice, running) = (self.times.slice, queue.running);
-        if was_empty && now - queue.slice_began >= slice {
+        if takes {
+            queue.slice_began = now.saturating_sub(slice);
+        } else if was_empty && now - queue.slice_began >= slice {
             queue.slice_began += (now - queue.slice_began) / slice * slice;
         }
-        if was_empty && running != NONE && running != s {
+        if (was_empty || takes) && running != NONE && running != s {
             self.set_key(running);
         }
     }
@@ -73,7 +111,9 @@ impl Simulation<'_> {
             return false;
         }
         self.sessions[s as usize].then = Phase::Try;
-        self.ready(cpu, s);
+        self.cpus[cpu as usize].taken = false;
+        self.account(s);
+        self.ready(cpu, s, false);
         self.run_next(cpu);
         true
     }
@@ -81,6 +121,8 @@ impl Simulation<'_> {
     /// Takes a session off its processor, into a phase that ends at `at`.
     pub(super) fn sleep(&mut self, s: u32, phase: Phase, at: u64) {
         let cpu = self.sessions[s as usize].cpu;
+        self.account(s);
+        self.cpus[cpu as usize].taken = false;
         self.sessions[s as usize].on = On::Nothing;
         self.enter(s, phase, at);
         self.run_next(cpu);
@@ -111,7 +153,7 @@ impl Simulation<'_> {
         let processor = &mut self.cpus[cpu as usize];
         (processor.running, processor.slice_began) = (s, self.now);
         let session = &mut self.sessions[s as usize];
-        (session.on, session.cpu) = (On::Processor, cpu);
+        (session.on, session.cpu, session.ran_since) = (On::Processor, cpu, self.now);
         if self.times.switch > 0 {
             self.enter(s, Phase::Switch, self.now + self.times.switch);
         } else {
@@ -124,7 +166,9 @@ impl Simulation<'_> {
         let last = self.sessions[s as usize].cpu as usize;
         if self.idle == 0 {
             let others = (0..self.cpus.len()).min_by_key(|n| (self.cpus[*n].queue.len(), *n != last, *n));
-            return self.ready(others.unwrap_or(last) as u32, s);
+            let cpu = others.unwrap_or(last) as u32;
+            let takes = self.takes(cpu, s);
+            return self.ready(cpu, s, takes);
         }
         let cpu = if self.cpus[last].running == NONE {
             last

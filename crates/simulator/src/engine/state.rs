@@ -94,6 +94,9 @@ pub(crate) struct Session {
     pub state: State,
     /// Begin of its state.
     pub since: u64,
+    /// Processor time that it has used, and the begin of its run.
+    pub used: u64,
+    pub ran_since: u64,
     pub cursor: Cursor,
     // The get.
     pub word: u32,
@@ -127,6 +130,8 @@ pub(crate) struct Cpu {
     pub running: u32,
     pub queue: VecDeque<u32>,
     pub slice_began: u64,
+    /// The first of the queue was woken, and takes the processor of the running one, which runs again after it.
+    pub taken: bool,
     pub core: u32,
     pub die: u32,
     pub socket: u32,

@@ -380,7 +380,11 @@ impl Simulation<'_> {
             return false;
         }
         session.posted = true;
-        let wake = if self.idle > 0 { self.times.wake_idle } else { self.times.wake_busy };
+        let wake = match self.times.wake_preempt {
+            _ if self.idle > 0 => self.times.wake_idle,
+            Some(wake) => wake,
+            None => self.times.wake_busy,
+        };
         self.enter(waiter, Phase::Waking, self.now + number * self.times.post + wake);
         true
     }

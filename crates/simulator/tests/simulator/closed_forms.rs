@@ -162,6 +162,24 @@ fn a_session_that_wakes_up_waits_for_a_slice_and_not_for_a_phase() {
 }
 
 #[test]
+fn a_woken_session_takes_the_processor_where_the_scheduler_lets_it() {
+    // As above; the one that wakes up finds the mutex held and sleeps again, and the holder goes on at once.
+    let mut machine = plain_machine(1);
+    let design = Design::Mutex { spins: 255, scheme: Scheme::Fixed { ms: 1 } };
+    let times = form(Time::Exponential(1e6), Time::Constant(2e7));
+    let ready = |machine: &Machine| {
+        let figures = run(machine, times, design, 1, 2, 100);
+        (figures.time_ps[State::Ready as usize] as f64 / figures.window_ps as f64, figures.total().sleeps)
+    };
+    let (turn, _) = ready(&machine);
+    machine.scheduler.wake_preempt_us = Some(5.0);
+    let (taken, sleeps) = ready(&machine);
+    assert!(turn > 0.3 && taken < 0.2 * turn && sleeps > 1_000, "{turn} {taken} {sleeps}");
+    machine.scheduler.wake_preempt_us = Some(900.0);
+    assert_eq!(ready(&machine).0, turn, "a wake-up that is as slow as a turn is one");
+}
+
+#[test]
 fn sessions_share_processors_by_slices_and_idle_ones_steal() {
     let mut machine = plain_machine(2);
     machine.scheduler.switch_us = 0.0;
