@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use latch_simulator::{Choice, Forecast, Machine, Question, Seen, Shard, Trace, check as simulate, checked_control};
 
 use super::stamps::Overhead;
-use super::{Part, SAMPLE, Stage, load, stamps, trace_of};
+use super::{Part, Stage, default_sample, load, stamps, trace_of};
 use crate::LabError;
 use crate::manifest::{Experiment, Variant};
 use crate::statistics::{Summary, summary};
@@ -53,7 +53,7 @@ const RECORDED: [u32; 2] = [1, 2];
 /// A prediction within this of the truth counts as right.
 const WITHIN: f64 = 0.10;
 /// Recordings of the check: more calls a second than by default, in less time.
-const CHECK_SAMPLE: u32 = 8;
+const CHECK_SAMPLE: u32 = 64;
 /// Time of the calls of a session in a simulated cell.
 const WINDOW_NS: f64 = 60e6;
 const CHECK_CALLS: usize = 3_000;
@@ -101,8 +101,9 @@ struct Found {
     asked: usize,
     /// Experiments with their generations that could not be recorded or measured, and the reasons.
     failed: Vec<(String, String)>,
-    /// The cost of a recording by generation, as a logarithm of the processor time of a call.
-    costs: Vec<(String, Summary)>,
+    /// The cost of a recording by generation, as a logarithm of the processor time of a call, where one call in so many
+    /// was sampled.
+    costs: Vec<(String, u32, Summary)>,
 }
 
 /// `lab check-predictions`.
@@ -138,7 +139,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), LabError> {
     for generation in ["11.2.0.1", "latchwork"].iter().filter(|_| arguments.quads > 0) {
         eprintln!("cost of a recording, {generation}");
         match cost(generation, arguments.quads) {
-            Ok(cost) => found.costs.push(((*generation).to_owned(), cost)),
+            Ok((every, cost)) => found.costs.push(((*generation).to_owned(), every, cost)),
             Err(e) => found.failed.push((format!("cost of a recording, {generation}"), e.to_string())),
         }
     }
@@ -158,7 +159,7 @@ fn check_one(
     let mut stage = Stage::new(experiment, variant, generation, &[])?;
     let mut parts: Vec<Part> = Vec::new();
     for sessions in RECORDED {
-        parts.push(stage.part(sessions, CHECK_SAMPLE, CHECK_SECONDS, CHECK_CALLS)?);
+        parts.push(stage.part(sessions, Some(CHECK_SAMPLE), CHECK_SECONDS, CHECK_CALLS)?);
     }
     let waiting = load::waiting(&mut stage.observer)?;
     let made = trace_of(&experiment.manifest.name, &parts, machine, waiting, overhead)?;
@@ -214,7 +215,7 @@ pub(super) fn forecasts(
 }
 
 /// The cost of a recording at the default rate: differences of the logarithm of the processor time of a call.
-fn cost(generation: &str, quads: u32) -> Result<Summary, LabError> {
+fn cost(generation: &str, quads: u32) -> Result<(u32, Summary), LabError> {
     const SLICE: Duration = Duration::from_millis(100);
     let experiment = Experiment::find("result-cache")?;
     let variant = experiment.manifest.variants.iter().find(|of| of.name == "result-cache");
@@ -223,8 +224,9 @@ fn cost(generation: &str, quads: u32) -> Result<Summary, LabError> {
     let params = [("_latch_recording_size".to_owned(), "2M".to_owned())];
     let mut stage = Stage::new(&experiment, variant, generation, &params)?;
     let load = stage.start(1)?;
+    let every = default_sample(load::count(&mut stage.observer, &load.sids, SLICE)?.cpu_ns);
     let mut slice = |on: bool| -> Result<f64, LabError> {
-        load::switch(&mut stage.observer, if on { SAMPLE } else { 0 })?;
+        load::switch(&mut stage.observer, if on { every } else { 0 })?;
         // Processor time of an execution: other work of the machine is not in it.
         Ok(load::count(&mut stage.observer, &load.sids, SLICE)?.cpu_ns.max(1.0).ln())
     };
@@ -241,7 +243,8 @@ fn cost(generation: &str, quads: u32) -> Result<Summary, LabError> {
     }
     load::switch(&mut stage.observer, 0)?;
     load.stop()?;
-    summary(differences).ok_or_else(|| LabError::new("the cost of a recording was not measured".into()))
+    let cost = summary(differences);
+    Ok((every, cost.ok_or_else(|| LabError::new("the cost of a recording was not measured".into()))?))
 }
 
 fn report(machine: &Machine, found: &Found, loads: [Option<f64>; 2]) -> String {
@@ -254,7 +257,7 @@ fn report(machine: &Machine, found: &Found, loads: [Option<f64>; 2]) -> String {
     for (of, reason) in &found.failed {
         let _ = writeln!(out, "\nNot recorded or not measured: {of}: {reason}.");
     }
-    for (generation, cost) in &found.costs {
+    for (generation, every, cost) in &found.costs {
         let percent = |x: f64| x.exp_m1() * 100.0;
         let interval = match cost.ends() {
             Some((low, high)) => format!("95 % interval {:+.2} to {:+.2} %", percent(low), percent(high)),
@@ -262,7 +265,7 @@ fn report(machine: &Machine, found: &Found, loads: [Option<f64>; 2]) -> String {
         };
         let _ = writeln!(
             out,
-            "\nRecording one call in {SAMPLE}, result-cache of {generation}, one session: {:+.2} % of processor time a \
+            "\nRecording one call in {every}, result-cache of {generation}, one session: {:+.2} % of processor time a \
              call, {interval}, {} quads.",
             percent(cost.average),
             cost.count
@@ -477,7 +480,7 @@ mod tests {
     #[test]
     fn the_interval_of_a_cost_follows_the_number_of_quads() {
         let of = |differences: &[f64]| {
-            let costs = vec![("latchwork".to_owned(), summary(differences.iter().copied()).unwrap())];
+            let costs = vec![("latchwork".to_owned(), 64, summary(differences.iter().copied()).unwrap())];
             told(&Found { costs, ..Found::default() })
         };
         // Deviation 0.01, two quads: 12.706 * 0.01 / sqrt(2) is 9 %.

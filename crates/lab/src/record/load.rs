@@ -203,8 +203,11 @@ pub fn switch(observer: &mut Client, every: u32) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Calls that begin within this time are sampled; then the rings are emptied.
+/// Calls that begin within this time are sampled, when all are; then the rings are emptied. Rounds of fewer calls are
+/// longer: they fill the rings more slowly, and the first sampled call of a round finds its ring in no cache.
 const ROUND: Duration = Duration::from_millis(25);
+/// The longest round is so many times as long.
+const LONGEST: u32 = 8;
 /// So long, after the time of a recording is over, the ends of its calls are waited for.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -226,7 +229,7 @@ pub fn record(
     let before = Counts::read(observer, sids)?;
     while out.rounds == 0 || began.elapsed() < time && out.whole < calls as u64 {
         switch(observer, every)?;
-        std::thread::sleep(ROUND);
+        std::thread::sleep(ROUND * (every / 64).clamp(1, LONGEST));
         switch(observer, 0)?;
         out.sampled += until_ended(observer, &which, began + time + LATE)?;
         let sql = format!(

@@ -51,12 +51,12 @@ pub struct RecordArguments {
     /// The trace to write; the machine's file is written beside it
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Record one call in N
-    #[arg(long, value_name = "N", default_value_t = SAMPLE, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
-    sample: u32,
-    /// Seconds of the count, and the longest time of the recording, at each number of sessions. Calls that have not
-    /// ended then are waited for, ten seconds at most
-    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    /// Record one call in N [default: so many that the recording costs about half a percent of the processor time]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    sample: Option<u32>,
+    /// The longest time of the recording, at each number of sessions; the count before it takes so long too, but four
+    /// seconds at most. Calls that have not ended then are waited for, ten seconds at most
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
     seconds: f64,
     /// Whole calls after which a recording ends early, at each number of sessions
     #[arg(long, value_name = "CALLS", default_value_t = 20_000)]
@@ -66,12 +66,21 @@ pub struct RecordArguments {
     machine: Option<String>,
 }
 
-/// One call in so many is recorded by default.
-pub(crate) const SAMPLE: u32 = 64;
+/// The share of the processor time that a recording takes by default, about.
+const COST: f64 = 0.005;
+/// The time that a sampled call takes more, with its approach: so many nanoseconds, and so many times the call itself
+/// for the stamps of the four calls, which depend on their gets.
+const SAMPLED_NS: f64 = 6_000.0;
+const SAMPLED_TIMES: f64 = 4.0;
+
+/// One call in so many is recorded by default, where a call takes so much processor time.
+fn default_sample(cpu_ns: f64) -> u32 {
+    ((SAMPLED_NS / cpu_ns.max(1.0) + SAMPLED_TIMES) / COST).ceil() as u32
+}
 
 pub(crate) const RECORD_EXAMPLES: &str = "Examples:
   latchwork lab record --experiment result-cache --variant result-cache --generation 11.2.0.1 --out load.parquet
-  latchwork lab record --dir db --sample 16 --seconds 10 --out load.parquet
+  latchwork lab record --dir db --sample 16 --seconds 60 --out load.parquet
   latchwork lab predict --trace load.parquet --sessions 1,2,4,8
   latchwork lab predict --trace load.parquet --machine epyc-7742 --cores 12,64 --sessions 12,64 --design versioned
 
@@ -112,8 +121,9 @@ struct Part {
     /// Counted beside the recording.
     beside: Work,
     calls: Vec<Call>,
-    /// Calls that were sampled.
+    /// Calls that were sampled, one in so many.
     sampled: u64,
+    every: u32,
 }
 
 impl Part {
@@ -130,11 +140,8 @@ impl Part {
     /// without a recorded call.
     fn window(&self, recorded_ns: f64, overhead: &Overhead) -> Option<Window> {
         let calls = self.calls.len() as u64;
-        let stamps =
-            |get: &gets::Got| if get.is_touch { overhead.touch_ns } else { overhead.gap_ns + overhead.hold_ns };
-        let of_calls: f64 = self.calls.iter().flat_map(|call| &call.gets).map(stamps).sum();
         // The sampled calls are a part of the counted ones, and only they have stamps.
-        let stamps_ns = overhead.call_ns + of_calls / calls.max(1) as f64;
+        let stamps_ns = self.calls.iter().map(|call| call.stamps_ns(overhead)).sum::<f64>() / calls.max(1) as f64;
         let counted_ns = self.beside.cpu_ns - stamps_ns * self.sampled as f64 / self.beside.calls.max(1.0);
         (calls > 0 && recorded_ns > 0.0 && counted_ns > 0.0).then(|| Window {
             sessions: self.sessions,
@@ -197,12 +204,14 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
         );
     }
     for w in &trace.header.windows {
+        let every = parts.iter().find(|part| part.sessions == w.sessions).map_or(0, |part| part.every);
         println!(
-            "{} sessions, recorded: {} calls of {:.0} ns on average, {} sampled calls are missing; {:.0} ns of processor \
-             time a call were counted beside them",
+            "{} sessions, one call in {every} recorded: {} calls of {:.0} ns on average, {} sampled calls are missing; \
+             {:.0} ns of processor time a call were counted beside them",
             w.sessions, w.calls, w.recorded_ns, w.missing, w.counted_ns
         );
     }
+    let overhead = made.overhead;
     println!(
         "stamps, taken out: {:.0} ns of a call, {:.0} ns before a get, {:.0} ns in its hold, {:.0} ns of a get without a \
          hold",
@@ -307,7 +316,7 @@ impl Stage {
         Ok(load)
     }
 
-    fn part(&mut self, sessions: u32, sample: u32, seconds: f64, calls: usize) -> Result<Part, LabError> {
+    fn part(&mut self, sessions: u32, sample: Option<u32>, seconds: f64, calls: usize) -> Result<Part, LabError> {
         let load = self.start(sessions)?;
         let part = part(&mut self.observer, &load.sids, sample, seconds, calls)?;
         load.stop()?;
@@ -327,10 +336,20 @@ impl Stage {
 /// Time slices of other processes that an involuntary switch may take, one after another.
 const SLICES_AWAY: f64 = 4.0;
 
+/// The count before a recording is no longer than this.
+const COUNT_MOST: Duration = Duration::from_secs(4);
+
 /// Counts and then records the work of sessions.
-fn part(observer: &mut Client, sids: &[u64], sample: u32, seconds: f64, calls: usize) -> Result<Part, LabError> {
+fn part(
+    observer: &mut Client,
+    sids: &[u64],
+    sample: Option<u32>,
+    seconds: f64,
+    calls: usize,
+) -> Result<Part, LabError> {
     let time = Duration::from_secs_f64(seconds);
-    let work = load::count(observer, sids, time)?;
+    let work = load::count(observer, sids, time.min(COUNT_MOST))?;
+    let sample = sample.unwrap_or_else(|| default_sample(work.cpu_ns));
     let recorded = load::record(observer, sids, sample, time, calls)?;
     Ok(Part {
         sessions: sids.len() as u32,
@@ -338,6 +357,7 @@ fn part(observer: &mut Client, sids: &[u64], sample: u32, seconds: f64, calls: u
         beside: recorded.work,
         calls: gets::calls(&recorded.records),
         sampled: recorded.sampled,
+        every: sample,
     })
 }
 
@@ -371,8 +391,10 @@ fn trace_of(
     };
     let calls = parts.iter().map(|part| part.calls.clone()).collect();
     let switch_ns = machine.scheduler.slice_us() * 1e3 * SLICES_AWAY;
-    let mut made = gets::trace(header, calls, waiting, (overhead, switch_ns)).map_err(LabError::new)?;
-    let windows = parts.iter().zip(&made.means_ns).filter_map(|(part, mean)| part.window(*mean, overhead));
+    let alone_ns = (least.sessions == 1 && std::ptr::eq(least, &parts[0])).then_some(least.work.cpu_ns);
+    let mut made = gets::trace(header, calls, waiting, (overhead, switch_ns), alone_ns).map_err(LabError::new)?;
+    let overhead = made.overhead;
+    let windows = parts.iter().zip(&made.means_ns).filter_map(|(part, mean)| part.window(*mean, &overhead));
     let header = &mut made.trace.header;
     header.windows = windows.collect();
     // The counted time of several sessions has that of their spinners in it, and the recorded calls have not: their
@@ -404,7 +426,7 @@ mod tests {
         let seconds = 64_000.0 * counted_ns / 1e9;
         let work = Work { calls: 64_000.0, seconds, cpu_ns: counted_ns, misses: 640.0, sleeps: 64.0 };
         let calls = vec![Call { gets: vec![get], tail_ns: 100.0, preempted: 0 }; calls];
-        Part { sessions, work, beside: work, calls, sampled: 2_000 }
+        Part { sessions, work, beside: work, calls, sampled: 2_000, every: 32 }
     }
 
     const STAMPS: Overhead = Overhead { call_ns: 0.0, gap_ns: 20.0, hold_ns: 20.0, touch_ns: 20.0 };
@@ -420,8 +442,9 @@ mod tests {
         let header = header(&[part(1, 1_990, 920.0, 1_021.25)]);
         let window = header.windows[0];
         assert_eq!((window.sessions, window.calls, window.missing), (1, 1_990, 10));
-        // 900 + 20 + 100; of the count 40 ns of stamps in each of 2,000 calls of 64,000.
-        assert_eq!((window.recorded_ns, window.counted_ns, window.miss_rate), (1_020.0, 1_020.0, 0.01));
+        // 920 + 40 + 100 less stamps of 40 ns, which become 38.75 by the count; they are in 2,000 calls of 64,000.
+        let counted_ns = 1_021.25 - 38.75 / 32.0;
+        assert_eq!((window.recorded_ns, window.counted_ns, window.miss_rate), (1_021.25, counted_ns, 0.01));
         assert_eq!((header.call_ns, header.counted[0].sleep_rate), (Some(1_021.25), 0.1));
     }
 
