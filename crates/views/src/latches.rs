@@ -392,13 +392,13 @@ pub const LATCH_RECORDING: &[(&str, Type)] = &[
     ("OPEN_CALLS", N),
     ("LOST_CALLS", N),
     ("RECORDS", N),
-    ("LOST_RECORDS", N),
+    ("IS_FULL", V(3)),
     ("CAPACITY", N),
     ("RUNNING", V(3)),
 ];
 
 /// `v$latch_recording`: the sessions of the last recording of latch gets; sessions that followed each other in a
-/// process slot have one row. A call that is lost did not fit the ring, or its session was killed.
+/// process slot have one row. A lost call did not fit the ring, which then takes no other one, or its session was killed.
 pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
     let domain = s.processes.domain();
     let running = if domain.recording().1 == 0 { "NO" } else { "YES" };
@@ -411,7 +411,7 @@ pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
             n(u64::from(ring.is_open)),
             n(ring.lost_calls()),
             n(ring.records.len()),
-            n(ring.lost),
+            t(if ring.lost == 0 { "NO" } else { "YES" }),
             n(domain.ring_capacity()),
             t(running),
         ]
