@@ -5,15 +5,23 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod ask;
 mod autotrace;
+mod binds;
 mod classify;
+mod column;
 mod command;
 mod connection;
 mod describe;
+mod edit;
+mod ending;
 mod execute;
+mod files;
+mod grouping;
 mod html;
 mod input;
 mod logon;
+mod logons;
 mod output;
 mod report;
 mod results;
@@ -21,6 +29,7 @@ mod run;
 mod scan;
 mod settings;
 mod shell;
+mod show;
 mod substitute;
 mod terminal;
 mod text;
