@@ -1,8 +1,8 @@
 //! `COLUMN`.
 
-use crate::report::{ColumnFormat, Justify, Wrapping};
+use crate::layout::{ColumnFormat, Justify, Wrapping};
 use crate::shell::Shell;
-use crate::text::words;
+use crate::text::{parse_on_off, words};
 
 impl Shell<'_> {
     pub(crate) fn column(&mut self, rest: &str) {
@@ -43,9 +43,15 @@ impl Shell<'_> {
                 "nopri" | "noprint" => format.hidden = true,
                 "pri" | "print" => format.hidden = false,
                 o if o.starts_with("new_v") => format.new_value = value(),
-                o if o.starts_with("old_v") || o.starts_with("ali") => {
-                    value();
-                }
+                o if o.starts_with("old_v") => format.old_value = value(),
+                o if o.starts_with("ali") => format.alias = value(),
+                o if o.starts_with("entmap") => match value().as_deref().and_then(parse_on_off) {
+                    Some(on) => format.entmap = Some(on),
+                    None => {
+                        self.out.line("SP2-0265: entmap must be set ON or OFF");
+                        return;
+                    }
+                },
                 "nul" | "null" => format.null = value(),
                 o if o.starts_with("like") => {
                     if let Some(other) = value().and_then(|v| self.formats.get(&v.to_uppercase())) {
@@ -55,7 +61,9 @@ impl Shell<'_> {
                 o if o.starts_with("wra") => format.wrapping = Some(Wrapping::Wrapped),
                 o if o.starts_with("wor") => format.wrapping = Some(Wrapping::WordWrapped),
                 o if o.starts_with("tru") => format.wrapping = Some(Wrapping::Truncated),
-                "fold_a" | "fold_after" | "fold_b" | "fold_before" | "newl" | "newline" => {}
+                o if o.starts_with("fold_a") => format.fold_after = true,
+                o if o.starts_with("fold_b") => format.fold_before = true,
+                o if o.starts_with("newl") => format.newline = true,
                 "on" => format.off = false,
                 "off" => format.off = true,
                 _ => {
@@ -78,17 +86,30 @@ impl Shell<'_> {
         }
         self.out.line(&format!("COLUMN   {name} {}", if format.off { "OFF" } else { "ON" }));
         if let Some(heading) = &format.heading {
-            let sep = self.settings.headsep;
-            let mark = if heading.contains(sep) { format!(" headsep '{sep}'") } else { String::new() };
+            let sep = self.settings.headsep.filter(|sep| heading.contains(*sep));
+            let mark = sep.map_or_else(String::new, |sep| format!(" headsep '{sep}'"));
             self.out.line(&format!("HEADING  '{heading}'{mark}"));
         }
-        for (what, value) in [("FORMAT", &format.format), ("NEW_VALUE", &format.new_value), ("NULL", &format.null)] {
+        for (what, value) in [
+            ("ALIAS", &format.alias),
+            ("FORMAT", &format.format),
+            ("NEW_VALUE", &format.new_value),
+            ("OLD_VALUE", &format.old_value),
+            ("NULL", &format.null),
+        ] {
             if let Some(value) = value {
                 self.out.line(&format!("{what:<8} {value}"));
             }
         }
-        if format.hidden {
-            self.out.line("NOPRINT");
+        for (what, is) in [
+            ("NOPRINT", format.hidden),
+            ("NEWLINE", format.newline),
+            ("FOLD_BEFORE", format.fold_before),
+            ("FOLD_AFTER", format.fold_after),
+        ] {
+            if is {
+                self.out.line(what);
+            }
         }
         match format.wrapping {
             Some(Wrapping::Wrapped) => self.out.line("WRAPPED"),

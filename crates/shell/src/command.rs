@@ -1,6 +1,6 @@
 //! The commands of the shell.
 
-use crate::classify::command_name;
+use crate::classify::{Begins, begins, command_name};
 use crate::shell::Shell;
 use crate::text::{split_word, without_semicolon, words};
 
@@ -18,6 +18,10 @@ impl Shell<'_> {
     /// Runs one command line.
     pub(crate) fn command(&mut self, line: &str) {
         let line = line.trim();
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            self.numbered(line);
+            return;
+        }
         let (word, rest) = first_word(line);
         let Some(name) = command_name(word.trim_end_matches(';')) else {
             self.out.line(&format!("SP2-0042: unknown command \"{word}\" - rest of line ignored."));
@@ -27,9 +31,13 @@ impl Shell<'_> {
             self.out.line(&format!("SP2-0738: Restricted command \"{name}\" not available"));
             return;
         }
+        if !["history", "connect", "password", "copy"].contains(&name) {
+            // Those may have passwords, or would list themselves.
+            self.remember(line);
+        }
         // The texts of PROMPT, REMARK and the like are kept unchanged except for variables.
         let mut rest = rest.to_string();
-        if !matches!(name, "remark")
+        if !matches!(name, "remark" | "document")
             && let Some(mark) = self.settings.define
         {
             match self.replace(&rest, mark) {
@@ -69,49 +77,98 @@ impl Shell<'_> {
             }
             "exit" | "quit" => self.exit(&plain),
             "whenever" => self.whenever(&plain),
-            "list" => self.list(),
-            "run" => {
-                self.list();
-                self.run_buffer();
-            }
             "clear" => self.clear(&plain),
-            "timing" => {}
+            "timing" => self.timing(&plain),
             "history" => {
-                let lines: Vec<String> =
-                    self.history.iter().enumerate().map(|(at, s)| format!("{:>3}  {s}", at + 1)).collect();
-                for line in lines {
-                    self.out.line(&line);
+                if let Some(entry) = self.history_command(&plain) {
+                    self.run_again(&entry);
                 }
             }
             "save" => self.save(&plain),
             "get" => self.get(&plain),
-            "append" => match self.buffer.last_mut() {
-                Some(last) => {
-                    last.push_str(&rest);
-                    self.list_last();
-                }
-                None => self.out.line("SP2-0223: No lines in SQL buffer."),
-            },
-            "input" => match plain.is_empty() {
-                true => self.out.line("SP2-0042: INPUT without a text is not supported."),
-                false => self.buffer.push(rest.clone()),
-            },
+            "store" => self.store(&plain),
+            "edit" => self.edit(&plain),
+            "list" => self.list(&plain),
+            "run" => {
+                self.current = self.buffer.len();
+                self.list("");
+                self.run_buffer();
+            }
+            "append" => self.append(&rest),
+            "input" => self.input(&rest),
             "change" => self.change(&plain),
-            "del" => match self.buffer.pop() {
-                Some(_) => {}
-                None => self.out.line("SP2-0223: No lines in SQL buffer."),
-            },
-            "help" => self.out.line(HELP),
+            "del" => self.del(&plain),
+            "document" => self.document(),
+            "help" => self.help(&plain),
             "oradebug" => self.oradebug(&plain),
             "password" => self.password(&plain),
             "recover" => self.recover(&plain),
             "break" => self.break_on(&plain),
-            "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
-                if !plain.is_empty() && !["off", "on"].contains(&plain.to_lowercase().as_str()) {
-                    self.out.line(&format!("SP2-0042: {} is not supported and was ignored.", name.to_uppercase()));
-                }
-            }
+            "compute" => self.compute(&plain),
+            "ttitle" | "btitle" | "repheader" | "repfooter" => self.title_command(name, &plain),
+            "startup" => self.startup(&plain),
+            "shutdown" => self.shutdown(&plain),
+            "archive" => self.archive(&plain),
+            "copy" => self.copy(&rest),
             other => self.out.line(&format!("SP2-0042: {} is not supported here.", other.to_uppercase())),
+        }
+    }
+
+    /// Runs an entry of the history.
+    fn run_again(&mut self, entry: &str) {
+        match begins(entry) {
+            Begins::Command => self.command(entry.trim_end_matches(';')),
+            kind => {
+                let text = if kind == Begins::Sql { entry.trim_end_matches(';') } else { entry };
+                self.keep_statement(text.lines().map(str::to_string).collect());
+                self.run_buffer();
+            }
+        }
+    }
+
+    /// `DOCUMENT`: a comment up to a line that begins with `#`.
+    fn document(&mut self) {
+        while let Ok(line) = self.next_line("DOC>") {
+            if line.trim_start().starts_with('#') {
+                return;
+            }
+            if self.settings.document && !self.settings.echo {
+                self.out.line(&format!("DOC>{line}"));
+            }
+        }
+    }
+
+    fn clear(&mut self, rest: &str) {
+        for word in rest.split_whitespace() {
+            match word.to_ascii_lowercase().as_str() {
+                w if w.starts_with("col") => {
+                    self.formats.clear();
+                    self.out.line("columns cleared");
+                }
+                w if w.starts_with("buff") => {
+                    self.keep_statement(Vec::new());
+                    self.out.line("buffer cleared");
+                }
+                "sql" => {
+                    self.keep_statement(Vec::new());
+                    self.out.line("sql cleared");
+                }
+                w if w.starts_with("scr") => self.out.write("\x1b[2J\x1b[H"),
+                w if w.starts_with("bre") => {
+                    self.settings.breaks.clear();
+                    self.out.line("breaks cleared");
+                }
+                w if w.starts_with("comp") => {
+                    self.settings.computes.clear();
+                    self.out.line("computes cleared");
+                }
+                w if w.starts_with("timi") => {
+                    while self.tell_timer() {
+                        self.timers.pop();
+                    }
+                }
+                _ => self.out.line(&format!("SP2-0158: unknown CLEAR option \"{word}\"")),
+            }
         }
     }
 
@@ -131,39 +188,7 @@ impl Shell<'_> {
             Err(e) => self.out.line(&e.to_string()),
         }
     }
-
-    fn clear(&mut self, rest: &str) {
-        match rest.to_ascii_lowercase().as_str() {
-            w if w.starts_with("col") => {
-                self.formats.clear();
-                self.out.line("columns cleared");
-            }
-            w if w.starts_with("buff") => {
-                self.buffer.clear();
-                self.out.line("buffer cleared");
-            }
-            "sql" => {
-                self.buffer.clear();
-                self.out.line("sql cleared");
-            }
-            w if w.starts_with("scr") => self.out.write("\x1b[2J\x1b[H"),
-            w if w.starts_with("bre") => {
-                self.settings.breaks.clear();
-                self.out.line("breaks cleared");
-            }
-            w if w.starts_with("comp") => self.out.line("computes cleared"),
-            w if w.starts_with("timi") => self.out.line("timing for: cleared"),
-            _ => self.out.line(&format!("SP2-0158: unknown CLEAR option \"{rest}\"")),
-        }
-    }
 }
-
-const HELP: &str = "\
-SQL and PL/SQL go to the server: SQL ends with ; or with / on a line, PL/SQL with / on a line.
-Commands of the shell: @script [args]  ACCEPT  CLEAR  COLUMN  CONNECT  DEFINE  DESCRIBE  DISCONNECT  EXECUTE  EXIT
-  GET  HISTORY  HOST  LIST  PAUSE  PRINT  PROMPT  RUN  SAVE  SET  SHOW  SPOOL  UNDEFINE  VARIABLE  WHENEVER
-SHOW ALL lists the settings, SHOW PARAMETER x the init parameters; SET MARKUP CSV ON and JSON ON make output that pipes.
-What latches do: SELECT name, gets, misses, sleeps FROM v$latch WHERE gets > 0;";
 
 /// The first word of a command line; `@x`, `@@x` and `!x` need no blank.
 fn first_word(line: &str) -> (&str, &str) {
@@ -172,10 +197,21 @@ fn first_word(line: &str) -> (&str, &str) {
             return (&line[..mark.len()], rest.trim_start());
         }
     }
+    if let Some(at) = line.find(|c: char| c.is_ascii_digit() || c == '*')
+        && ["l", "list", "del"].iter().any(|word| line[..at].eq_ignore_ascii_case(word))
+    {
+        return line.split_at(at);
+    }
     match line.find('/') {
         // CHANGE/old/new
         Some(at) if at > 0 && line[..at].chars().all(|c| c.is_ascii_alphabetic()) => line.split_at(at),
-        _ => split_word(line),
+        _ => match line.find(char::is_whitespace) {
+            // One blank ends the word; more belong to the text of APPEND and INPUT.
+            Some(at) if ["a", "append", "i", "input"].iter().any(|word| line[..at].eq_ignore_ascii_case(word)) => {
+                (&line[..at], &line[at + 1..])
+            }
+            _ => split_word(line),
+        },
     }
 }
 
@@ -189,5 +225,7 @@ mod tests {
         assert_eq!(first_word("@x y"), ("@", "x y"));
         assert_eq!(first_word("!ls"), ("!", "ls"));
         assert_eq!(first_word("set echo on"), ("set", "echo on"));
+        assert_eq!(first_word("l2 3"), ("l", "2 3"));
+        assert_eq!(first_word("a  x"), ("a", " x"));
     }
 }

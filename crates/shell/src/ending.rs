@@ -13,7 +13,7 @@ impl Shell<'_> {
             }
         };
         let code = self.exit_code(&code);
-        self.ended = Some(Ended { code, commit: end != Some(false) });
+        self.ended = Some(Ended { code, commit: end.unwrap_or(self.settings.exitcommit) });
     }
 
     pub(crate) fn whenever(&mut self, rest: &str) {

@@ -1,16 +1,35 @@
 //! `SET` and `SHOW`.
 
-use crate::report::text_of;
-use crate::settings::Settings;
+use crate::classify::command_name;
+use crate::layout::text_of;
+use crate::set::Changes;
+use crate::settings::names;
 use crate::shell::Shell;
 use crate::text::{left, split_word, words};
+use crate::titles::RELEASE;
+
+/// The lines of SHOW ALL that are no variables of SET.
+const OTHERS: [&str; 10] =
+    ["btitle", "lno", "pno", "release", "repfooter", "repheader", "spool", "sqlcode", "ttitle", "user"];
 
 impl Shell<'_> {
     pub(crate) fn set(&mut self, rest: &str) {
         let before = (self.settings.serveroutput, self.settings.output_size);
         let traced = self.settings.autotrace;
-        if let Err(message) = self.settings.set(&words(rest)) {
+        let mut changes = Changes::default();
+        let done = self.settings.set(&words(rest), &mut changes);
+        for line in &changes.shown {
+            self.out.line(line);
+        }
+        if let Err(message) = done {
             self.out.line(&message);
+        }
+        self.history.truncate(if self.settings.history == 0 { 0 } else { self.history.len() });
+        if changes.appinfo {
+            self.register_application();
+        }
+        if let Some(truncate) = changes.errorlogging {
+            self.begin_error_log(truncate);
         }
         self.out.muted = !self.settings.termout && self.scripts.is_reading();
         self.obey_markup();
@@ -37,17 +56,31 @@ impl Shell<'_> {
         match word.to_ascii_lowercase().as_str() {
             "" => self.out.line("SP2-0281: SHOW missing option"),
             "all" => {
-                for name in Settings::names() {
-                    if let Some(text) = self.settings.show(name) {
-                        self.out.line(&text);
-                    }
+                let mut all = names();
+                all.extend(OTHERS);
+                all.sort_unstable();
+                for name in all {
+                    self.show(name);
                 }
             }
             "user" => {
                 let user = self.session.as_ref().map_or(String::new(), |s| s.welcome().user.clone());
                 self.out.line(&format!("USER is \"{user}\""));
             }
-            "release" | "rel" => self.out.line("release 1900000000"),
+            "release" | "rel" => self.out.line(&format!("release {RELEASE}")),
+            "lno" => {
+                let line = self.settings.pagesize.saturating_sub(self.page_end.left);
+                self.out.line(&format!("lno {line}"));
+            }
+            "pno" => self.out.line(&format!("pno {}", self.page_end.page)),
+            w if ["tti", "bti", "reph", "repf"].iter().any(|short| w.starts_with(short)) => {
+                let full = command_name(w).unwrap_or("");
+                match self.shown_title(full) {
+                    Some(text) => self.out.line(&text),
+                    None => self.out.line(&format!("SP2-0158: unknown SHOW option \"{word}\"")),
+                }
+            }
+            "recyclebin" | "recyc" => self.show_recyclebin(tail.trim()),
             "sqlcode" => {
                 let code = self.last_code;
                 self.out.line(&format!("sqlcode {code}"));
@@ -57,7 +90,7 @@ impl Shell<'_> {
                 self.out.line(&format!("spool {state}"));
             }
             w if w.starts_with("param") => self.show_parameter(tail.trim()),
-            w if w.starts_with("err") => self.show_errors(tail.trim()),
+            w if w.starts_with("err") && !w.starts_with("errorl") => self.show_errors(tail.trim()),
             "sga" => self.show_sga(),
             "con_name" => self.out.line("\nCON_NAME\n------------------------------\nLATCHWORK"),
             other => match self.settings.show(other) {
@@ -80,6 +113,27 @@ impl Shell<'_> {
         for row in rows {
             let text = |at: usize| text_of(&row[at], &self.settings.nls);
             let line = format!("{} {} {}", left(&text(0), 36), left(&text(1), 11), text(2));
+            self.out.line(line.trim_end());
+        }
+    }
+
+    fn show_recyclebin(&mut self, name: &str) {
+        let named = match name {
+            "" => String::new(),
+            name => format!(" and original_name = '{}'", name.to_uppercase().replace('\'', "''")),
+        };
+        let rows = self.rows_of(&format!(
+            "select original_name, object_name, type, droptime from user_recyclebin where can_undrop = 'YES'{named} \
+             order by original_name, droptime desc"
+        ));
+        if rows.is_empty() {
+            return;
+        }
+        self.out.line("ORIGINAL NAME    RECYCLEBIN NAME                OBJECT TYPE  DROP TIME");
+        self.out.line("---------------- ------------------------------ ------------ -------------------");
+        for row in rows {
+            let text: Vec<String> = row.iter().map(|value| self.text(value)).collect();
+            let line = format!("{} {} {} {}", left(&text[0], 16), left(&text[1], 30), left(&text[2], 12), text[3]);
             self.out.line(line.trim_end());
         }
     }
