@@ -102,6 +102,11 @@ fn reports_with_titles_breaks_and_computations() {
     transcript("reports");
 }
 
+#[test]
+fn types_are_described() {
+    transcript("types");
+}
+
 /// The buffer's lines, files, the history, and the marks of SET around them.
 #[test]
 fn lines_of_the_buffer_are_edited() {
@@ -273,6 +278,8 @@ fn restricted_commands_are_refused_and_do_nothing() {
     assert!(second.starts_with(&refused(&["host", "spool", "save"])) && second.contains("SP2-0310"), "{second}");
     let first = text(&["-s", "-R", "1", "/nolog"], "host echo ran\nspool\n");
     assert_eq!(first, refused(&["host"]) + "not spooling currently\n");
+    let editors = "edit\nstore set x\nset history on\nprompt kept\nhistory 1 edit\n";
+    assert_eq!(text(&["-s", "-R", "2", "/nolog"], editors), refused(&["edit", "store"]) + "kept\n" + &refused(&["edit"]));
     assert_eq!(code(&["-s", "-R", "3", "/nolog", "@commands"], ""), 1);
     assert!(!spooled.exists());
 }

@@ -2,6 +2,7 @@
 
 use crate::logon::Logon;
 use crate::shell::Shell;
+use crate::titles::RELEASE;
 use client::{Bind, Client, Credentials};
 use types::{DataType, Value};
 
@@ -63,6 +64,8 @@ impl Shell<'_> {
                     self.out.line("");
                 }
                 self.adopt(session);
+                let privileged = matches!(credentials, Credentials::Sysdba | Credentials::SysdbaPassword { .. });
+                self.variables.define("_PRIVILEGE", if privileged { "AS SYSDBA" } else { "" });
                 // After an expired password was changed the old logon is not valid any more.
                 self.logon = (!expired).then(|| (credentials.clone(), place.map(str::to_string)));
                 if self.settings.autotrace.statistics {
@@ -86,6 +89,9 @@ impl Shell<'_> {
         self.banner = Some(session.welcome().banner.clone());
         self.variables.define("_USER", &session.welcome().user.clone());
         self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
+        self.variables.define("_SQLPLUS_RELEASE", RELEASE);
+        self.variables.define("_O_RELEASE", RELEASE);
+        self.variables.define("_O_VERSION", &session.welcome().banner.clone());
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
         if self.settings.serveroutput
             && let Err(e) = session.execute(&self.settings.enable_output(), &[])

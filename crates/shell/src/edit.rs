@@ -13,6 +13,10 @@ impl Shell<'_> {
         let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
         let text = line[digits..].strip_prefix(' ').unwrap_or(&line[digits..]);
         let number: usize = line[..digits].parse().unwrap_or(usize::MAX);
+        if !line[digits..].starts_with([' ', '\t', ';']) && digits < line.len() {
+            self.out.line("SP2-0226: Invalid line number");
+            return;
+        }
         if text.trim().trim_end_matches(';').is_empty() {
             if number == 0 || number > self.buffer.len() {
                 self.out.line("SP2-0226: Invalid line number");

@@ -28,6 +28,9 @@ impl Shell<'_> {
                     action if abbreviates(action, "delete", 3) => {
                         self.history.remove(entry - 1);
                     }
+                    action if abbreviates(action, "edit", 1) && self.restrict > 0 => {
+                        self.out.line("SP2-0738: Restricted command \"edit\" not available");
+                    }
                     action if abbreviates(action, "edit", 1) => {
                         self.buffer =
                             self.history[entry - 1].trim_end_matches(';').lines().map(str::to_string).collect();

@@ -35,6 +35,10 @@ impl Shell<'_> {
                     variables = std::mem::take(&mut self.variables);
                 } else if shown {
                     report.row(row, &mut variables, &mut text);
+                } else if nests {
+                    row.iter().zip(&columns).filter(|(_, c)| c.data_type == DataType::Cursor).for_each(|(value, _)| {
+                        self.close_cursor(cursor_number(value));
+                    });
                 }
             }
             if shown {

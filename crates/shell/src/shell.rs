@@ -12,7 +12,7 @@ use crate::substitute::{Marks, Variables};
 use client::{BreakHandle, Client, ClientError, Credentials};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use types::{DataType, Value};
+use types::{DataType, Date, Value};
 
 /// The action of `WHENEVER`.
 #[derive(Clone, Debug, Default)]
@@ -201,6 +201,11 @@ impl<'a> Shell<'a> {
     /// Replaces the variables of one line; asks for undefined ones.
     pub(crate) fn replace(&mut self, line: &str, mark: char) -> Result<Option<String>, String> {
         let mut variables = std::mem::take(&mut self.variables);
+        // _DATE is the day of its use, unless the user has defined it.
+        let dated = line.contains(mark) && variables.get("_DATE").is_none();
+        if dated {
+            variables.define("_DATE", &self.today());
+        }
         let marks = Marks { substitution: mark, escape: self.settings.escape, end: self.settings.concat };
         let replaced = variables.replace(line, marks, &mut |name| {
             let prompt = format!("Enter value for {name}: ");
@@ -212,8 +217,23 @@ impl<'a> Shell<'a> {
             }
             self.reader.read(&prompt).ok()
         });
+        if dated {
+            variables.undefine("_DATE");
+        }
         self.variables = variables;
         replaced
+    }
+
+    /// The day in the session's format.
+    fn today(&self) -> String {
+        let seconds = (os::clock::wall_ns() / 1_000_000_000) as i64;
+        let local = seconds + i64::from(os::clock::utc_offset_seconds(seconds));
+        let mut text = String::new();
+        if let Ok(date) = Date::from_unix(local) {
+            // The server has accepted the format.
+            let _ = types::format::date_to_char(&date, &self.settings.nls.date_format, &self.settings.nls, &mut text);
+        }
+        text
     }
 
     /// Puts a statement into the buffer; its last line becomes the current one.

@@ -26,6 +26,8 @@ c/nothing/x
 c a
 1 select a as first,
 0 -- begins here
+2=x
+99999999999999999999
 a  -- ends here
 list
 2

@@ -6,12 +6,15 @@ show errorlogging
 select 1 from missing_table;
 create table t (n number(3) not null, v varchar2(5));
 insert into t values (null, 'x');
+create user dual_ identified by secret_word quota 1k on nowhere;
 column message format a40
 column statement format a30
 column script format a10
 column identifier format a10
 set linesize 100
+set pagesize 50
 select username, script, identifier, message, statement from sperrorlog order by timestamp;
+set pagesize 14
 set errorlogging on truncate
 select count(*) from sperrorlog;
 set errorlogging off
