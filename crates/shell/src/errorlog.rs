@@ -42,7 +42,7 @@ impl Shell<'_> {
 
     /// Adds a row for an error. A failure switches the log off, so that it cannot hide the error itself.
     pub(crate) fn log_error(&mut self, statement: &str, message: &str) {
-        if !self.settings.errorlogging.on || !self.session.as_ref().is_some_and(|session| !session.is_closed()) {
+        if !self.settings.errorlogging.on || self.session.as_ref().is_none_or(client::Client::is_closed) {
             return;
         }
         let log = self.settings.errorlogging.clone();

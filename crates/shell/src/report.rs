@@ -313,7 +313,9 @@ impl<'a> Report<'a> {
                 computed.tally = Tally::default();
             }
             page |= self.levels[at].rule.page;
-            if !self.levels[at].rule.page && !(is_report && at_end) {
+            // Nothing follows the report's own break.
+            let skips = !self.levels[at].rule.page && !is_report;
+            if skips {
                 self.skip(self.levels[at].rule.skip, out);
             }
         }
