@@ -63,7 +63,8 @@ fn script(text: &str) {
     variables.define("a", "value");
     for line in text.lines() {
         let mut asked = 0;
-        let _ = variables.replace(line, '&', Some('\\'), &mut |_| {
+        let marks = shell::Marks { substitution: '&', escape: Some('\\'), end: Some('.') };
+        let _ = variables.replace(line, marks, &mut |_| {
             asked += 1;
             (asked < 3).then(|| "x".to_string())
         });

@@ -96,6 +96,73 @@ fn queries_on_pages() {
     transcript("queries");
 }
 
+/// TTITLE, BTITLE, REPHEADER, REPFOOTER, BREAK, COMPUTE and the layout of columns.
+#[test]
+fn reports_with_titles_breaks_and_computations() {
+    transcript("reports");
+}
+
+#[test]
+fn types_are_described() {
+    transcript("types");
+}
+
+/// The buffer's lines, files, the history, and the marks of SET around them.
+#[test]
+fn lines_of_the_buffer_are_edited() {
+    transcript("editing");
+}
+
+#[test]
+fn accepted_and_bound_values_have_types() {
+    transcript("asking");
+}
+
+/// SHUTDOWN and STARTUP stop and start the instance of a directory, and only as SYSDBA.
+#[test]
+fn an_instance_is_stopped_and_started() {
+    let dir = std::env::temp_dir().join(format!("latchwork-startup-{}", std::process::id()));
+    let place = dir.to_str().expect("UTF-8").to_string();
+    let program = || Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    let started = program().args(["start", "--dir", &place]).output().expect("it starts");
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+    let script = "create table kept (n number);\ninsert into kept values (7);\n\
+                  create user u identified by p;\ngrant create session to u;\narchive log list\n\
+                  connect u/p\nshutdown abort\nconnect / as sysdba\n\
+                  startup\nshutdown immediate\nselect n from kept;\nshutdown\nstartup mount\nstartup quiet\n\
+                  select n from kept;\nstartup force quiet\nselect n from kept;\nshutdown abort\n";
+    let printed = text(&["-s", "--dir", &place, "/", "as", "sysdba"], script);
+    let stopped = program().args(["status", "--dir", &place]).output().expect("it answers");
+    let nowhere = dir.join("empty");
+    std::fs::create_dir_all(&nowhere).expect("a directory");
+    let none = text(&["-s", "--dir", nowhere.to_str().expect("UTF-8"), "/nolog"], "startup\n");
+    std::fs::remove_dir_all(&dir).expect("removed");
+    assert!(!stopped.status.success(), "the instance still runs");
+    let archive = format!(
+        "Database log mode              No Archive Mode\nAutomatic archival             Disabled\n\
+         Archive destination            {place}/archive\nOldest online log sequence     1\n\
+         Current log sequence           1\n"
+    );
+    let rows = "\n         N\n----------\n         7\n\n";
+    let up = "ORACLE instance started.\nDatabase mounted.\nDatabase opened.\n";
+    let wanted = format!(
+        "\nTable created.\n\n\n1 row created.\n\n\nUser created.\n\n\nGrant succeeded.\n\n{archive}Connected.\n\
+         ORA-01031: insufficient privileges\nConnected.\n\
+         ORA-01081: cannot start already-running ORACLE - shut it down first\n\
+         Database closed.\nDatabase dismounted.\nORACLE instance shut down.\nSP2-0640: Not connected\n\
+         ORA-01012: not logged on\nSP2-0042: STARTUP MOUNT is not supported here.\n\
+         {up}{rows}{up}{rows}ORACLE instance shut down.\n"
+    );
+    assert_eq!(printed, wanted);
+    assert!(none.starts_with("ORA-01078: failure in processing system parameters\n"), "{none}");
+}
+
+/// SET ERRORLOGGING, COPY, SHOW ALL, STARTUP and SHUTDOWN of an instance that is not the shell's to stop.
+#[test]
+fn errors_are_logged_and_rows_copied() {
+    transcript("instances");
+}
+
 /// Numbers use the session's decimal character, those in JSON a period.
 #[test]
 fn numeric_characters() {
@@ -211,6 +278,8 @@ fn restricted_commands_are_refused_and_do_nothing() {
     assert!(second.starts_with(&refused(&["host", "spool", "save"])) && second.contains("SP2-0310"), "{second}");
     let first = text(&["-s", "-R", "1", "/nolog"], "host echo ran\nspool\n");
     assert_eq!(first, refused(&["host"]) + "not spooling currently\n");
+    let editors = "edit\nstore set x\nset history on\nprompt kept\nhistory 1 edit\n";
+    assert_eq!(text(&["-s", "-R", "2", "/nolog"], editors), refused(&["edit", "store"]) + "kept\n" + &refused(&["edit"]));
     assert_eq!(code(&["-s", "-R", "3", "/nolog", "@commands"], ""), 1);
     assert!(!spooled.exists());
 }

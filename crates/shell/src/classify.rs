@@ -34,6 +34,7 @@ const COMMANDS: &[(&str, usize)] = &[
     ("del", 3),
     ("describe", 4),
     ("disconnect", 4),
+    ("document", 3),
     ("edit", 2),
     ("execute", 4),
     ("exit", 4),
@@ -121,6 +122,12 @@ pub fn command_name(word: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(full, least)| full.starts_with(&lower) && lower.len() >= *least).map(|(full, _)| *full)
 }
 
+/// The full names of the commands.
+#[cfg(test)]
+pub fn all_commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(full, _)| *full)
+}
+
 /// The kind of a line when no statement is being entered.
 pub fn begins(line: &str) -> Begins {
     let mut trimmed = line.trim();
@@ -138,12 +145,23 @@ pub fn begins(line: &str) -> Begins {
     if trimmed.starts_with('@') || trimmed.starts_with('!') || change {
         return Begins::Command;
     }
-    let (word, rest) = split_word(trimmed);
+    if trimmed.starts_with(|c: char| c.is_ascii_digit()) {
+        return Begins::Command;
+    }
+    let (whole, rest) = split_word(trimmed);
+    // A comment may stand right behind the first word.
+    let end = whole.find("/*").filter(|at| *at > 0).unwrap_or(whole.len());
+    let (word, rest) = if end < whole.len() { (&whole[..end], &trimmed[end..]) } else { (whole, rest) };
     let word = word.trim_end_matches(';').trim_start_matches('(').to_ascii_lowercase();
     match word.as_str() {
         "begin" | "declare" => return Begins::PlSql,
         w if w.starts_with("<<") => return Begins::PlSql,
         "create" if creates_plsql(rest) => return Begins::PlSql,
+        // The declarations of WITH FUNCTION contain semicolons.
+        "with" if first_words(rest, 1).first().is_some_and(|word| word == "function" || word == "procedure") => {
+            return Begins::PlSql;
+        }
+        w if names_lines(w) => return Begins::Command,
         "" => return if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown },
         _ => {}
     }
@@ -162,9 +180,29 @@ pub fn begins(line: &str) -> Begins {
     if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown }
 }
 
+/// The first words of a text in lower case, at most `most`; comments stand between words like blanks.
+fn first_words(text: &str, most: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while out.len() < most && !rest.is_empty() {
+        if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, rest)| rest).trim_start();
+        } else if let Some(comment) = rest.strip_prefix("--") {
+            rest = comment.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+        } else {
+            let blank = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+            let word = &rest[..blank];
+            let end = ["/*", "--"].iter().filter_map(|mark| word.find(mark)).min().unwrap_or(blank);
+            out.push(word[..end].to_ascii_lowercase());
+            rest = rest[end..].trim_start();
+        }
+    }
+    out
+}
+
 /// Whether the text after `CREATE` is a unit whose text contains semicolons.
 pub fn creates_plsql(rest: &str) -> bool {
-    let mut words = rest.split_whitespace().map(str::to_ascii_lowercase);
+    let mut words = first_words(rest, 5).into_iter();
     let mut word = words.next();
     if word.as_deref() == Some("or") {
         words.next();
@@ -177,6 +215,12 @@ pub fn creates_plsql(rest: &str) -> bool {
         return true;
     }
     matches!(word.as_deref(), Some("procedure" | "function" | "package" | "trigger" | "library" | "type"))
+}
+
+/// Whether a line is `LIST`, `DEL` or the like with a number or a star right behind it.
+fn names_lines(word: &str) -> bool {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '*');
+    letters.len() < word.len() && ["l", "list", "del"].contains(&letters)
 }
 
 #[cfg(test)]
@@ -200,6 +244,16 @@ mod tests {
             ("begin null; end;", Begins::PlSql),
             ("create or replace procedure p(", Begins::PlSql),
             ("create table t (n number);", Begins::Sql),
+            ("create trigger/**/t before insert on x", Begins::PlSql),
+            ("create/* a */or replace -- b", Begins::Sql),
+            ("create/* a */or/**/replace/**/package p", Begins::PlSql),
+            ("with function f return number is", Begins::PlSql),
+            ("with /* a */ procedure p is", Begins::PlSql),
+            ("with functions as (select 1 from dual)", Begins::Sql),
+            ("2 from dual", Begins::Command),
+            ("l2", Begins::Command),
+            ("list*", Begins::Command),
+            ("document", Begins::Command),
             ("create or replace view v as", Begins::Sql),
             ("create or replace", Begins::Sql),
             ("set echo on", Begins::Command),

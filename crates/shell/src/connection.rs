@@ -2,8 +2,9 @@
 
 use crate::logon::Logon;
 use crate::shell::Shell;
-use client::{Client, Credentials};
-use types::Value;
+use crate::titles::RELEASE;
+use client::{Bind, Client, Credentials};
+use types::{DataType, Value};
 
 impl Shell<'_> {
     /// Asks for the logon; only a person at a terminal is asked.
@@ -63,6 +64,8 @@ impl Shell<'_> {
                     self.out.line("");
                 }
                 self.adopt(session);
+                let privileged = matches!(credentials, Credentials::Sysdba | Credentials::SysdbaPassword { .. });
+                self.variables.define("_PRIVILEGE", if privileged { "AS SYSDBA" } else { "" });
                 // After an expired password was changed the old logon is not valid any more.
                 self.logon = (!expired).then(|| (credentials.clone(), place.map(str::to_string)));
                 if self.settings.autotrace.statistics {
@@ -86,6 +89,9 @@ impl Shell<'_> {
         self.banner = Some(session.welcome().banner.clone());
         self.variables.define("_USER", &session.welcome().user.clone());
         self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
+        self.variables.define("_SQLPLUS_RELEASE", RELEASE);
+        self.variables.define("_O_RELEASE", RELEASE);
+        self.variables.define("_O_VERSION", &session.welcome().banner.clone());
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
         if self.settings.serveroutput
             && let Err(e) = session.execute(&self.settings.enable_output(), &[])
@@ -98,7 +104,25 @@ impl Shell<'_> {
             self.out.line(&e.to_string());
         }
         self.session = Some(session);
+        if self.settings.appinfo {
+            self.register_application();
+        }
         self.read_nls();
+    }
+
+    /// `SET APPINFO`: registers the script, or the text that was set, as the session's module.
+    pub(crate) fn register_application(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        let name = match (self.settings.appinfo, self.settings.appinfo_text.as_str()) {
+            (true, "SQL*Plus") => self.scripts.name().unwrap_or_else(|| "SQL*Plus".into()),
+            (true, text) => text.to_string(),
+            (false, _) => "SQL*Plus".into(),
+        };
+        let name: String = name.chars().take(48).collect();
+        let binds = [Bind::input(DataType::Varchar2 { len: 200, unit: types::LenUnit::Byte }, Value::Text(name))];
+        if let Err(e) = session.execute("begin dbms_application_info.set_module(:1, null); end;", &binds) {
+            self.out.line(&e.to_string());
+        }
     }
 
     /// Reads the session's formats: the server sends values, and the shell formats them.

@@ -1,9 +1,13 @@
 //! `DESCRIBE`: the columns of a table or view, the arguments of a procedure.
 
+use client::Column;
 use types::DataType;
 
 use crate::shell::Shell;
 use crate::text::left;
+
+/// The deepest level of SET DESCRIBE DEPTH.
+const DEPTH_MAX: u32 = 50;
 
 impl Shell<'_> {
     pub(crate) fn describe(&mut self, name: &str) {
@@ -18,21 +22,11 @@ impl Shell<'_> {
         };
         match session.describe(&format!("select * from {name}")) {
             Ok(columns) => {
-                let wide = self.settings.linesize.max(40);
-                let type_wide = 28.min(wide / 2);
-                let name_wide = wide.saturating_sub(type_wide + 11).min(128);
-                let out = &mut self.out;
-                out.line(&format!(" {} {} Type", left("Name", name_wide), left("Null?", 8)));
-                out.line(&format!(" {} {} {}", "-".repeat(name_wide), "-".repeat(8), "-".repeat(type_wide)));
-                for column in columns {
-                    let null = if column.nullable { "" } else { "NOT NULL" };
-                    let kind = type_name(&column.data_type);
-                    out.line(&format!(" {} {} {kind}", left(&column.name, name_wide), left(null, 8)));
-                }
-                out.line("");
+                self.describe_columns(&columns);
+                self.out.line("");
             }
             Err(e) if e.code() == 942 || e.code() == 4044 => {
-                if self.describe_unit(name) {
+                if self.describe_type(name) || self.describe_unit(name) {
                     return;
                 }
                 self.out.line("ERROR:");
@@ -51,25 +45,124 @@ impl Shell<'_> {
 }
 
 impl Shell<'_> {
+    /// Prints columns as `SET DESCRIBE` says: with their numbers, and the attributes of objects to some depth.
+    fn describe_columns(&mut self, columns: &[Column]) {
+        let settings = self.settings.describing;
+        let numbers = if settings.linenum { 10 } else { 0 };
+        let wide = self.settings.linesize.max(40 + numbers) - numbers;
+        let type_wide = 28.min(wide / 2);
+        let name_wide = wide.saturating_sub(type_wide + 11).min(128);
+        let margin = " ".repeat(numbers);
+        let out = &mut self.out;
+        out.line(&format!("{margin} {} {} Type", left("Name", name_wide), left("Null?", 8)));
+        out.line(&format!("{margin} {} {} {}", "-".repeat(name_wide), "-".repeat(8), "-".repeat(type_wide)));
+        let deepest = settings.depth.unwrap_or(DEPTH_MAX).min(DEPTH_MAX) as usize;
+        // The columns still to print of each level: a stack instead of recursion.
+        let mut levels: Vec<std::slice::Iter<'_, Column>> = vec![columns.iter()];
+        let mut number = 0;
+        while let Some(level) = levels.last_mut() {
+            let Some(column) = level.next() else {
+                levels.pop();
+                continue;
+            };
+            number += 1;
+            let depth = levels.len();
+            let margin = match (settings.linenum, depth) {
+                (false, _) => String::new(),
+                (true, 1) => format!("{number:>4}      "),
+                (true, depth) => format!("{number:>4} {depth:>4} "),
+            };
+            let indent = if settings.indent { "  ".repeat(depth - 1) } else { String::new() };
+            let null = if column.nullable { "" } else { "NOT NULL" };
+            let kind = type_name(&column.data_type);
+            let name = left(&format!("{indent}{}", column.name), name_wide);
+            out.line(&format!("{margin} {name} {} {kind}", left(null, 8)));
+            if depth < deepest && !column.nested.is_empty() && column.data_type != DataType::Cursor {
+                levels.push(column.nested.iter());
+            }
+        }
+    }
+
+    /// Describes an object or collection type; false when there is none with that name.
+    fn describe_type(&mut self, name: &str) -> bool {
+        let source = self.source_of(name, "'TYPE'");
+        let Some((_, source)) = source else { return false };
+        let words = tokens(&source);
+        let place = |word: &str| words.iter().position(|token| token == word);
+        let collection = words.windows(2).position(|pair| pair[0] == "TABLE" && pair[1] == "OF");
+        if let Some(at) = collection.or_else(|| place("VARRAY")).or_else(|| place("VARYING")) {
+            let of = words[at..].iter().position(|token| token == "OF").map_or(words.len(), |of| at + of);
+            let end = words.iter().rposition(|token| token != ";").map_or(words.len(), |last| last + 1);
+            let element = words.get(of + 1..end).unwrap_or_default();
+            let element = element.split(|token| token == "NOT").next().unwrap_or_default();
+            let size: String = words[at..of].iter().skip_while(|token| *token != "(").cloned().collect();
+            let limit = if collection.is_some() { "TABLE".to_string() } else { format!("VARRAY{size}") };
+            let element = type_text(element);
+            self.out.line(&format!(" {name} {limit} OF {element}"));
+            if let Some(columns) = self.attributes(&element) {
+                self.describe_columns(&columns);
+            }
+            self.out.line("");
+            return true;
+        }
+        let Some(columns) = self.attributes(name) else { return false };
+        if let Some(at) = place("UNDER") {
+            let parent: String = words[at + 1..].iter().take_while(|token| *token != "(").cloned().collect();
+            self.out.line(&format!(" {name} extends {parent}"));
+        }
+        let end = words.iter().rposition(|token| token != ";").unwrap_or(0);
+        if end > 1 && words[end] == "FINAL" && words[end - 1] == "NOT" {
+            self.out.line(&format!(" {name} is NOT FINAL"));
+        }
+        self.describe_columns(&columns);
+        for method in headers(&source) {
+            self.out.line("");
+            self.out.line("METHOD");
+            self.out.line("------");
+            let kind = if method.returns.is_some() { "FUNCTION" } else { "PROCEDURE" };
+            let returns = method.returns.map_or_else(String::new, |kind| format!(" RETURNS {kind}"));
+            let modifiers = method.modifiers.join(" ");
+            self.out.line(format!(" {modifiers} {kind} {}{returns}", method.name).as_str());
+            self.arguments(&method.arguments);
+        }
+        self.out.line("");
+        true
+    }
+
+    /// The attributes of an object type.
+    fn attributes(&mut self, name: &str) -> Option<Vec<Column>> {
+        let session = self.session.as_mut()?;
+        let columns = session.describe(&format!("select cast(null as {name}) from dual")).ok()?;
+        let column = columns.into_iter().next()?;
+        (matches!(column.data_type, DataType::Named(_)) && !column.nested.is_empty()).then_some(column.nested)
+    }
+
+    /// The kind and the source of a unit of these kinds.
+    fn source_of(&mut self, name: &str, kinds: &str) -> Option<(String, String)> {
+        let (owner, unit) = match name.split_once('.') {
+            Some((owner, unit)) => (owner.to_uppercase(), unit),
+            None => (self.current_schema(), name),
+        };
+        let rows = self.rows_of(&format!(
+            "select type, text from all_source where owner = '{}' and name = '{}' and type in ({kinds}) order by line",
+            owner.trim_matches('"').replace('\'', "''"),
+            unit.trim_matches('"').to_uppercase().replace('\'', "''")
+        ));
+        let kind = self.text(&rows.first()?[0]);
+        Some((kind, rows.iter().map(|row| self.text(&row[1]) + "\n").collect()))
+    }
+
     /// Describes a procedure, function or package; false when there is none with that name.
     fn describe_unit(&mut self, name: &str) -> bool {
         let (owner, unit) = match name.split_once('.') {
             Some((owner, unit)) => (owner.to_uppercase(), unit),
             None => (self.current_schema(), name),
         };
-        let rows = self.rows_of(&format!(
-            "select type, text from all_source where owner = '{}' and name = '{}' \
-             and type in ('PROCEDURE', 'FUNCTION', 'PACKAGE') order by line",
-            owner.replace('\'', "''"),
-            unit.trim_matches('"').to_uppercase().replace('\'', "''")
-        ));
-        let kind = rows.first().map(|row| self.text(&row[0]));
+        let found = self.source_of(name, "'PROCEDURE', 'FUNCTION', 'PACKAGE'");
+        let kind = found.as_ref().map(|(kind, _)| kind.clone());
         let package = kind.as_deref().is_none_or(|kind| kind == "PACKAGE");
-        let mut members = match kind {
-            Some(_) => {
-                let source: String = rows.iter().map(|row| self.text(&row[1]) + "\n").collect();
-                headers(&source)
-            }
+        let mut members = match found {
+            Some((_, source)) => headers(&source),
             None if owner == "SYS" || !name.contains('.') => self.built_in(unit),
             None => Vec::new(),
         };
@@ -110,7 +203,7 @@ impl Shell<'_> {
             let field: Vec<String> = row.iter().map(|value| self.text(value)).collect();
             let [name, id, position, argument, kind, mode, defaulted] = field.as_slice() else { continue };
             if out.is_empty() || *id != last {
-                out.push(Header { name: name.clone(), arguments: Vec::new(), returns: None });
+                out.push(Header { name: name.clone(), modifiers: Vec::new(), arguments: Vec::new(), returns: None });
                 last.clone_from(id);
             }
             let Some(header) = out.last_mut() else { continue };
@@ -166,9 +259,15 @@ struct Argument {
 #[derive(Debug, PartialEq)]
 struct Header {
     name: String,
+    /// `MEMBER`, `STATIC`, `MAP` and the like before a method.
+    modifiers: Vec<String>,
     arguments: Vec<Argument>,
     returns: Option<String>,
 }
+
+/// The words before a method's FUNCTION or PROCEDURE.
+const MODIFIERS: &[&str] =
+    &["MEMBER", "STATIC", "CONSTRUCTOR", "MAP", "ORDER", "FINAL", "INSTANTIABLE", "OVERRIDING", "NOT"];
 
 /// The heads of the subprograms that a source declares, in source order.
 fn headers(source: &str) -> Vec<Header> {
@@ -182,6 +281,8 @@ fn headers(source: &str) -> Vec<Header> {
             continue;
         }
         let name = tokens[at + 1].clone();
+        let before = tokens[..at].iter().rposition(|t| !MODIFIERS.contains(&t.as_str())).map_or(0, |last| last + 1);
+        let modifiers = tokens[before..at].to_vec();
         at += 2;
         let mut arguments = Vec::new();
         if tokens.get(at).is_some_and(|t| t == "(") {
@@ -196,11 +297,15 @@ fn headers(source: &str) -> Vec<Header> {
                 [";", "IS", "AS", "DETERMINISTIC", "RESULT_CACHE", "PIPELINED", "AUTHID", "PARALLEL_ENABLE"]
                     .contains(&t.as_str())
             };
+            let result = tokens[from..].starts_with(&["SELF".into(), "AS".into(), "RESULT".into()]);
             let len = tokens[from..].iter().position(stop).unwrap_or(tokens.len() - from);
+            // Methods are separated by commas.
+            let len = tokens[from..from + len].iter().position(|t| t == "," || t == ")").unwrap_or(len);
+            let len = if result { 3 } else { len };
             returns = Some(type_text(&tokens[from..from + len]));
             at = from + len;
         }
-        out.push(Header { name, arguments, returns });
+        out.push(Header { name, modifiers, arguments, returns });
     }
     out
 }
@@ -308,6 +413,28 @@ fn type_name(data_type: &DataType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn methods_have_their_words_before_them() {
+        let source = "type person as object (name varchar2(20),
+            map member function ranked return varchar2,
+            member procedure move(self in out person, fee number default 0),
+            static function of_name(n varchar2) return person,
+            constructor function person(n varchar2) return self as result) not final;";
+        let shown: Vec<String> = headers(source)
+            .iter()
+            .map(|h| format!("{} {} {}", h.modifiers.join(" "), h.name, h.returns.as_deref().unwrap_or("-")))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "MAP MEMBER RANKED VARCHAR2",
+                "MEMBER MOVE -",
+                "STATIC OF_NAME PERSON",
+                "CONSTRUCTOR PERSON SELF AS RESULT"
+            ]
+        );
+    }
 
     #[test]
     fn heads_of_subprograms_are_read_from_their_source() {

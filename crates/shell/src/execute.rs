@@ -2,8 +2,10 @@
 
 use crate::classify::{Begins, begins};
 use crate::scan::bind_names;
+use crate::settings::SqlCase;
 use crate::shell::Shell;
 use crate::text::split_word;
+use crate::timers::elapsed;
 use client::{Bind, Client, ClientError, Outcome, StatementKind};
 use std::time::Instant;
 
@@ -18,12 +20,17 @@ impl Shell<'_> {
         let Some(lines) = self.substituted(&lines) else {
             return;
         };
-        let text = lines.join("\n");
+        let text = match self.settings.sqlcase {
+            SqlCase::Mixed => lines.join("\n"),
+            SqlCase::Lower => lines.join("\n").to_lowercase(),
+            SqlCase::Upper => lines.join("\n").to_uppercase(),
+        };
         let whole = self.buffer.join("\n");
         // A statement with a password is kept in neither the saved history nor HISTORY (invariant 7).
         if !whole.to_ascii_lowercase().contains("identified") {
             self.reader.remember(&whole);
-            self.history.push(whole);
+            let mark = if whole.trim_end().ends_with(';') { "" } else { ";" };
+            self.remember(&format!("{whole}{mark}"));
         }
         self.statement(text.trim_end());
     }
@@ -71,28 +78,50 @@ impl Shell<'_> {
             }
         };
         if self.settings.timing {
-            let cs = started.elapsed().as_millis() / 10;
-            let (s, cs) = (cs / 100, cs % 100);
-            self.out.line(&format!("Elapsed: {:02}:{:02}:{:02}.{cs:02}", s / 3600, s / 60 % 60, s % 60));
+            self.out.line(&elapsed(started.elapsed()));
         }
         if succeeded {
+            self.tell_sql_id();
             self.after_traced(text, before);
         }
         succeeded
     }
 
-    /// `SET AUTOCOMMIT ON`: commits the changes of a statement, and prints a message.
+    /// `SET AUTOCOMMIT`: commits the changes of so many statements, and prints a message.
     fn commit_of_its_own(&mut self, text: &str) {
         let first = split_word(text).0.to_ascii_lowercase();
         let changes = ["insert", "update", "delete", "merge", "begin", "declare", "call"].contains(&first.as_str());
-        if !self.settings.autocommit || !changes {
+        if self.settings.autocommit == 0 || !changes {
             return;
         }
+        self.uncommitted += 1;
+        if self.uncommitted < self.settings.autocommit {
+            return;
+        }
+        self.uncommitted = 0;
         match self.with_session(|session| session.commit()) {
             Ok(_) if self.settings.feedback.is_some() => self.out.line("Commit complete."),
             Ok(_) => {}
             Err(e) => self.out.line(&e.to_string()),
         }
+    }
+
+    /// `SET FEEDBACK SQL_ID`: prints the identifier of the statement, and defines it as a variable.
+    fn tell_sql_id(&mut self) {
+        if !self.settings.feedback_sql_id {
+            return;
+        }
+        let Some(session) = &mut self.session else { return };
+        let query = format!("select prev_sql_id from v$session where sid = {}", session.sid());
+        // A user without the right to read the view gets no identifier.
+        let Ok(rows) = session.query(&query, &[]).and_then(client::Query::all) else { return };
+        let Some(id) = rows.first().and_then(|row| row.first()).map(|id| self.text(id)).filter(|id| !id.is_empty())
+        else {
+            return;
+        };
+        self.variables.define("_SQL_ID", &id);
+        self.out.line(&format!("SQL_ID: {id}"));
+        self.out.line("");
     }
 
     /// The binds a statement names, in the order of the shell's list.
@@ -137,7 +166,8 @@ impl Shell<'_> {
     }
 
     fn note_unit(&mut self, text: &str, outcome: &Outcome) {
-        if begins(text) == Begins::PlSql && outcome.done.kind != StatementKind::PLSQL_EXECUTE {
+        let creates = split_word(text).0.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("create"));
+        if creates && begins(text) == Begins::PlSql && outcome.done.kind != StatementKind::PLSQL_EXECUTE {
             let mut words = text.split_whitespace().skip(1);
             let kind = words
                 .by_ref()
@@ -155,6 +185,7 @@ impl Shell<'_> {
     fn sql_error(&mut self, text: &str, error: &ClientError) {
         self.last_code = i64::from(error.code());
         let message = error.to_string();
+        self.log_error(text, &message);
         if error.code() == 1756 {
             // SQL*Plus finds this error itself and sends nothing.
             self.out.line("ERROR:");
@@ -245,11 +276,12 @@ mod tests {
     fn statements_with_a_password_are_in_no_history() {
         let (mut typist, mut nowhere) = (Typist::default(), Nowhere);
         let mut shell = Shell::new(&mut typist, Output::to(Box::new(std::io::sink())), &mut nowhere, true);
+        shell.settings.history = 5;
         for text in ["select 1 from dual", "alter user u\nIdentified by secret", "set role r identified by secret"] {
             shell.buffer = text.lines().map(str::to_string).collect();
             shell.run_buffer();
         }
-        assert_eq!(shell.history, ["select 1 from dual"]);
+        assert_eq!(shell.history, ["select 1 from dual;"]);
         assert_eq!(typist.0, ["select 1 from dual"]);
     }
 }

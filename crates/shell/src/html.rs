@@ -103,10 +103,10 @@ impl Html {
         format!("{}<br>\n", self.text(text))
     }
 
-    /// A row of headings (`th`) or values (`td`), each with a flag for numbers.
-    pub fn row<'a>(&self, tag: &str, cells: impl Iterator<Item = (&'a str, bool)>) -> String {
+    /// A row of headings (`th`) or values (`td`), each with a flag for numbers, and with the column's own ENTMAP.
+    pub fn row<'a>(&self, tag: &str, cells: impl Iterator<Item = (&'a str, bool, Option<bool>)>) -> String {
         let mut out = String::from("<tr>\n");
-        for (cell, numeric) in cells {
+        for (cell, numeric, entmap) in cells {
             let attribute = match (tag, numeric) {
                 ("th", _) => " scope=\"col\"",
                 (_, true) => " align=\"right\"",
@@ -114,7 +114,8 @@ impl Html {
             };
             let empty = cell.is_empty();
             out.push_str(&format!("<{tag}{attribute}>\n"));
-            out.push_str(&if empty { "&nbsp;".into() } else { self.text(cell).replace('\n', "<br>\n") });
+            let text = if entmap.unwrap_or(self.entmap) { escape::html(cell) } else { cell.to_string() };
+            out.push_str(&if empty { "&nbsp;".into() } else { text.replace('\n', "<br>\n") });
             out.push_str(&format!("\n</{tag}>\n"));
         }
         out.push_str("</tr>\n");
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn values_cannot_be_taken_for_tags() {
         let html = Html::default();
-        let row = html.row("td", [("<b>&\"", false), ("1", true), ("", false)].into_iter());
+        let row = html.row("td", [("<b>&\"", false, None), ("1", true, None), ("", false, None)].into_iter());
         assert_eq!(
             row,
             "<tr>\n<td>\n&lt;b&gt;&amp;&quot;\n</td>\n<td align=\"right\">\n1\n</td>\n<td>\n&nbsp;\n</td>\n</tr>\n"

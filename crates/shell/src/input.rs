@@ -36,6 +36,7 @@ pub struct ScriptEnded;
 
 /// A script being read.
 struct Script {
+    name: String,
     lines: VecDeque<String>,
     dir: PathBuf,
 }
@@ -48,13 +49,18 @@ const ADMIN: &[(&str, &str)] = &[
     ("utlxplan", include_str!("admin/utlxplan.sql")),
 ];
 
+/// A file's name with an ending.
+pub fn with_suffix(name: &str, suffix: &str) -> String {
+    if Path::new(name).extension().is_some() { name.to_string() } else { format!("{name}.{suffix}") }
+}
+
 /// The place of a script.
 enum Found {
     File(PathBuf),
     Own(&'static str),
 }
 
-/// Deeper nesting of scripts is taken for a loop (invariant 8).
+/// Deeper nesting of scripts is taken for a loop (invariant 10).
 pub const SCRIPTS_MAX: usize = 20;
 
 /// The stack of scripts.
@@ -67,6 +73,11 @@ impl Scripts {
     /// Whether a script is being read.
     pub fn is_reading(&self) -> bool {
         !self.stack.is_empty()
+    }
+
+    /// The name of the innermost script, as it was called.
+    pub fn name(&self) -> Option<String> {
+        self.stack.last().map(|script| script.name.clone())
     }
 
     /// The next line of the innermost script; its end pops it.
@@ -82,16 +93,15 @@ impl Scripts {
     ///
     /// # Errors
     /// The SP2 message, when it cannot be read or scripts are nested too deep.
-    pub fn open(&mut self, name: &str, beside: bool) -> Result<(), String> {
+    pub fn open(&mut self, name: &str, beside: bool, suffix: &str) -> Result<(), String> {
         if self.stack.len() >= SCRIPTS_MAX {
             return Err(format!(
                 "SP2-0309: SQL*Plus command procedures may only be nested to a depth of {SCRIPTS_MAX}."
             ));
         }
-        let found = self.find(name, beside).ok_or_else(|| {
-            let suffix = if Path::new(name).extension().is_some() { "" } else { ".sql" };
-            format!("SP2-0310: unable to open file \"{name}{suffix}\"")
-        })?;
+        let found = self
+            .find(name, beside, suffix)
+            .ok_or_else(|| format!("SP2-0310: unable to open file \"{}\"", with_suffix(name, suffix)))?;
         let (text, dir) = match found {
             Found::File(path) => {
                 let bytes =
@@ -102,14 +112,14 @@ impl Scripts {
             Found::Own(text) => (text.to_string(), PathBuf::new()),
         };
         let lines = text.lines().map(|line| line.trim_end_matches('\r').to_string()).collect();
-        self.stack.push(Script { lines, dir });
+        self.stack.push(Script { name: name.to_string(), lines, dir });
         Ok(())
     }
 
     /// Finds a script by name, as given or with `.sql`; for `@@` first beside the calling script.
-    fn find(&self, name: &str, beside: bool) -> Option<Found> {
+    fn find(&self, name: &str, beside: bool, suffix: &str) -> Option<Found> {
         if let Some(rest) = name.strip_prefix('?') {
-            return at_home(rest.trim_start_matches('/'));
+            return at_home(rest.trim_start_matches('/'), suffix);
         }
         let mut dirs = Vec::new();
         if beside && let Some(script) = self.stack.last() {
@@ -122,17 +132,17 @@ impl Scripts {
         if let Some(path) = std::env::var_os("SQLPATH") {
             dirs.extend(std::env::split_paths(&path));
         }
-        dirs.iter().find_map(|dir| file_in(dir, name)).map(Found::File)
+        dirs.iter().find_map(|dir| file_in(dir, name, suffix)).map(Found::File)
     }
 }
 
-fn file_in(dir: &Path, name: &str) -> Option<PathBuf> {
-    [dir.join(name), dir.join(format!("{name}.sql"))].into_iter().find(|candidate| candidate.is_file())
+fn file_in(dir: &Path, name: &str, suffix: &str) -> Option<PathBuf> {
+    [dir.join(name), dir.join(format!("{name}.{suffix}"))].into_iter().find(|candidate| candidate.is_file())
 }
 
 /// A script of `ORACLE_HOME`, or of the program.
-fn at_home(name: &str) -> Option<Found> {
-    let file = std::env::var_os("ORACLE_HOME").and_then(|home| file_in(Path::new(&home), name));
+fn at_home(name: &str, suffix: &str) -> Option<Found> {
+    let file = std::env::var_os("ORACLE_HOME").and_then(|home| file_in(Path::new(&home), name, suffix));
     file.map(Found::File).or_else(|| {
         let own = name.strip_prefix("rdbms/admin/")?.to_ascii_lowercase();
         let own = own.strip_suffix(".sql").unwrap_or(&own);
@@ -151,14 +161,14 @@ mod tests {
         std::fs::write(dir.join("outer.sql"), "one\r\ntwo\n").unwrap();
         std::fs::write(dir.join("inner.sql"), "in\n").unwrap();
         let mut scripts = Scripts::default();
-        scripts.open(dir.join("outer").to_str().unwrap(), false).unwrap();
+        scripts.open(dir.join("outer").to_str().unwrap(), false, "sql").unwrap();
         assert_eq!(scripts.next_line(), Some(Ok("one".into())));
-        scripts.open("inner", true).unwrap();
+        scripts.open("inner", true, "sql").unwrap();
         assert_eq!(scripts.stack.len(), 2);
         assert_eq!(scripts.next_line(), Some(Ok("in".into())));
         assert_eq!(scripts.next_line(), Some(Err(ScriptEnded)));
         assert_eq!(scripts.next_line(), Some(Ok("two".into())));
-        assert!(scripts.open("no such file", false).unwrap_err().starts_with("SP2-0310"));
+        assert!(scripts.open("no such file", false, "sql").unwrap_err().starts_with("SP2-0310"));
         assert_eq!(scripts.next_line(), Some(Err(ScriptEnded)));
         assert!(!scripts.is_reading());
         std::fs::remove_dir_all(dir).unwrap();
@@ -167,10 +177,10 @@ mod tests {
     #[test]
     fn scripts_of_the_home_come_with_the_program() {
         let mut scripts = Scripts::default();
-        scripts.open("?/rdbms/admin/awrrpti", false).unwrap();
+        scripts.open("?/rdbms/admin/awrrpti", false, "sql").unwrap();
         assert!(scripts.next_line().is_some_and(|line| line.is_ok_and(|line| line.starts_with("-- Workload report"))));
-        scripts.open("?/rdbms/admin/awrgrpt.sql", false).unwrap();
-        assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false).is_err());
-        assert_eq!(scripts.open("?/x", false).unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");
+        scripts.open("?/rdbms/admin/awrgrpt.sql", false, "sql").unwrap();
+        assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false, "sql").is_err());
+        assert_eq!(scripts.open("?/x", false, "sql").unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");
     }
 }

@@ -5,25 +5,46 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod ask;
 mod autotrace;
+mod binds;
+mod breaks;
 mod classify;
+mod column;
 mod command;
 mod connection;
+mod copy;
 mod describe;
+mod edit;
+mod ending;
+mod errorlog;
 mod execute;
+mod files;
+mod grouping;
+mod headings;
+mod help;
+mod history;
 mod html;
 mod input;
+mod instance;
+mod layout;
 mod logon;
+mod logons;
 mod output;
 mod report;
 mod results;
 mod run;
 mod scan;
+mod set;
 mod settings;
 mod shell;
+mod show;
+mod shown;
 mod substitute;
 mod terminal;
 mod text;
+mod timers;
+mod titles;
 mod traced;
 
 pub use arguments::{Arguments, USAGE, parse};
@@ -33,7 +54,7 @@ pub use logon::{Connector, Logon, parse_logon};
 pub use output::Output;
 pub use scan::{bind_names, split_script};
 pub use shell::{Ended, Shell};
-pub use substitute::Variables;
+pub use substitute::{Marks, Variables};
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -67,6 +88,10 @@ impl Connector for Place {
                 Client::connect_net(&names.resolve(place)?, credentials, &self.options)
             }
         }
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.ephemeral.is_none().then(|| self.home.clone())
     }
 }
 

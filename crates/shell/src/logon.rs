@@ -1,11 +1,16 @@
 //! Connect strings, and the place that opens sessions for them.
 
 use client::{Client, ClientError, Credentials};
+use std::path::PathBuf;
 
 /// Opens sessions for `CONNECT` and at the start.
 pub trait Connector {
     /// Opens a session.
     fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> Result<Client, ClientError>;
+    /// The directory of the instance that `STARTUP` starts; `None` where the shell may not start one.
+    fn home(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// A parsed connect string.

@@ -1,59 +1,56 @@
-//! Results on pages: column widths, headings, wrapping, `COLUMN` settings, `BREAK`.
+//! Results on pages: titles, headings, rows, breaks and their computations.
 //!
-//! Widths follow SQL*Plus: a number takes `NUMWIDTH` or its heading, whichever is wider, and is right-justified; a
-//! character column takes the size of its type and cuts its heading to it; a date takes the size of its format.
-
-use std::collections::HashMap;
+//! Lines flow from page to page as SQL*Plus lets them: a record of several lines may begin on one page and end on the
+//! next. The bottom title stands on the last lines of each page. A page ends when the next line needs a place, so that
+//! the bottom title of the last page comes behind everything else.
 
 use client::Column;
-use types::{DataType, Value, escape};
+use types::{Date, Value, escape};
 
-use crate::settings::{Break, Markup, Settings};
-use crate::text::{fold, left, right, width};
+use crate::breaks::{Break, Function, On, Tally};
+use crate::layout::{ColumnFormats, Field, break_lines, cell, cut, field, justified, text_of, with_mark};
+use crate::settings::{Markup, Recsep, Settings};
+use crate::substitute::Variables;
+use crate::text::{left, right};
+use crate::titles::{Facts, Title};
 
-/// The settings of a `COLUMN` command for a column.
+/// A column with computations at a break.
+struct Computed {
+    field: usize,
+    functions: Vec<(Function, String)>,
+    tally: Tally,
+}
+
+/// A break of the report.
+struct Level {
+    rule: Break,
+    /// The column whose changes break; `None`: every row, or the end of the report.
+    field: Option<usize>,
+    /// The lines of the column in the last row.
+    last: Option<Vec<String>>,
+    computed: Vec<Computed>,
+}
+
+/// Who asks for the report, for its titles.
 #[derive(Clone, Debug, Default)]
-pub struct ColumnFormat {
-    pub format: Option<String>,
-    pub heading: Option<String>,
-    pub hidden: bool,
-    pub justify: Option<Justify>,
-    pub new_value: Option<String>,
-    pub null: Option<String>,
-    pub wrapping: Option<Wrapping>,
-    pub off: bool,
+pub struct Asker {
+    pub user: String,
+    /// The code of the last statement.
+    pub code: i64,
 }
 
-/// The position of a heading over its column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Justify {
-    Left,
-    Center,
-    Right,
+/// The place on the page at the end of a report, for `SHOW LNO`, `SHOW PNO` and `SET EMBEDDED`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageEnd {
+    pub page: u64,
+    pub left: usize,
 }
 
-/// The treatment of a value wider than its column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrapping {
-    Wrapped,
-    WordWrapped,
-    Truncated,
-}
-
-/// The `COLUMN` settings, by column name in upper case.
-pub type ColumnFormats = HashMap<String, ColumnFormat>;
-
-/// The layout of one column.
-struct Field {
-    heading: Vec<String>,
-    width: usize,
-    numeric: bool,
-    data_type: DataType,
-    justify: Justify,
-    wrapping: Wrapping,
-    format: Option<String>,
-    null: String,
-    hidden: bool,
+/// A variable that follows a column: its name, the column, whether it has the value of the row before.
+struct Follower {
+    name: String,
+    field: usize,
+    old: bool,
 }
 
 /// Lays out and prints the rows of one query.
@@ -63,22 +60,73 @@ pub struct Report<'a> {
     fields: Vec<Field>,
     /// Indexes of the fields, line by line, for rows that do not fit into `LINESIZE`.
     lines: Vec<Vec<usize>>,
-    /// Lines left on the page.
+    /// The first column that does not fit and is left out, under `SET WRAP OFF`.
+    left_out: Option<usize>,
+    page: u64,
+    /// Lines left for rows on the page.
     left_on_page: usize,
-    /// The fields of `BREAK`, outermost first, with their values in the last row.
-    breaks: Vec<(usize, Break, Option<Vec<String>>)>,
+    /// No page has begun yet.
+    is_unbegun: bool,
+    /// A page has begun and its bottom title is to come.
+    is_page_open: bool,
+    /// The breaks, outermost first.
+    levels: Vec<Level>,
+    followers: Vec<Follower>,
+    /// The texts of the followers' columns in the last row.
+    last_texts: Vec<String>,
+    asker: Asker,
+    has_rows: bool,
     /// An HTML table has been opened.
     is_open: bool,
+    /// Where pages begin in the text, under `SET PAUSE ON`.
+    pub page_starts: Vec<usize>,
 }
 
 impl<'a> Report<'a> {
-    /// Prepares the layout of a query's columns.
-    pub fn new(settings: &'a Settings, columns: &'a [Column], formats: &ColumnFormats) -> Report<'a> {
+    /// Prepares the layout of a query's columns. `before`: the end of the report before it.
+    pub fn new(
+        settings: &'a Settings,
+        columns: &'a [Column],
+        formats: &ColumnFormats,
+        asker: Asker,
+        before: PageEnd,
+    ) -> Report<'a> {
         let fields: Vec<Field> = columns.iter().map(|column| field(settings, column, formats)).collect();
-        let lines = break_lines(settings, &fields);
-        let place = |b: &Break| columns.iter().position(|c| c.name.eq_ignore_ascii_case(&b.column));
-        let breaks = settings.breaks.iter().filter_map(|b| Some((place(b)?, b.clone(), None))).collect();
-        Report { settings, columns, fields, lines, left_on_page: 0, breaks, is_open: false }
+        let mut lines = break_lines(settings, &fields);
+        let mut left_out = None;
+        if !settings.wrap && lines.len() > 1 {
+            left_out = lines[1].first().copied();
+            lines.truncate(1);
+        }
+        let levels = levels(settings, columns, formats);
+        let mut followers = Vec::new();
+        for (at, column) in columns.iter().enumerate() {
+            let Some(format) = formats.get(&column.name.to_uppercase()) else { continue };
+            for (name, old) in [(&format.new_value, false), (&format.old_value, true)] {
+                if let Some(name) = name {
+                    followers.push(Follower { name: name.clone(), field: at, old });
+                }
+            }
+        }
+        let (page, left_on_page) = if settings.embedded { (before.page, before.left) } else { (0, 0) };
+        Report {
+            settings,
+            columns,
+            fields,
+            lines,
+            left_out,
+            page,
+            left_on_page,
+            is_unbegun: true,
+            is_page_open: settings.embedded && left_on_page > 0,
+            levels,
+            last_texts: vec![String::new(); followers.len()],
+            followers,
+            asker,
+            has_rows: false,
+            is_open: false,
+            page_starts: Vec::new(),
+        }
     }
 
     /// The output before the first row.
@@ -89,12 +137,20 @@ impl<'a> Report<'a> {
                 out.push_str(&names.join(","));
                 out.push('\n');
             }
+            Markup::Text => {
+                if let Some(at) = self.left_out {
+                    out.push_str(&format!(
+                        "truncating (as requested) before column {}\n\n",
+                        self.columns[at].name.to_uppercase()
+                    ));
+                }
+            }
             _ => {}
         }
     }
 
     /// Prints a row.
-    pub fn row(&mut self, row: &[Value], out: &mut String) {
+    pub fn row(&mut self, row: &[Value], variables: &mut Variables, out: &mut String) {
         if self.settings.markup == Markup::Html && !std::mem::replace(&mut self.is_open, true) {
             let html = &self.settings.html;
             out.push_str(&if html.preformat { "<p>\n<pre>\n".into() } else { html.table_begins() });
@@ -102,29 +158,46 @@ impl<'a> Report<'a> {
         match self.settings.markup {
             Markup::Csv => self.csv_row(row, out),
             Markup::Json => self.json_row(row, out),
-            Markup::Text => self.text_row(row, out),
+            Markup::Text => self.page_row(row, variables, out),
             Markup::Html if self.settings.html.preformat => {
                 let mut text = String::new();
-                self.text_row(row, &mut text);
+                self.page_row(row, variables, &mut text);
                 out.push_str(&self.settings.html.text(&text));
             }
-            Markup::Html => self.html_row(row, out),
+            Markup::Html => self.page_row(row, variables, out),
         }
+        self.has_rows = true;
     }
 
-    /// The output after the last row.
-    pub fn finish(&mut self, rows: u64, out: &mut String) {
+    /// The output after the last row. Returns the place where the report ends.
+    pub fn finish(&mut self, rows: u64, variables: &mut Variables, out: &mut String) -> PageEnd {
+        if self.has_rows && matches!(self.settings.markup, Markup::Text | Markup::Html) {
+            self.follow_old(variables);
+            let mut text = String::new();
+            self.end_levels(0, true, variables, &mut text);
+            self.own_titles(variables, &mut text);
+            if !self.settings.embedded {
+                self.close_page(variables, &mut text);
+            }
+            let pre = self.settings.markup == Markup::Html && self.settings.html.preformat;
+            out.push_str(&if pre { self.settings.html.text(&text) } else { text });
+        }
         if self.is_open {
             out.push_str(if self.settings.html.preformat { "</pre>\n<p>\n" } else { "</table>\n<p>\n" });
         }
         if self.settings.markup == Markup::Text && rows > 0 && (self.settings.pagesize > 0 || self.tells(rows)) {
             out.push('\n');
         }
+        PageEnd { page: self.page, left: self.left_on_page }
     }
 
     /// Whether FEEDBACK prints the number of rows.
     fn tells(&self, rows: u64) -> bool {
         self.settings.feedback.is_some_and(|least| rows >= least)
+    }
+
+    fn is_table(&self) -> bool {
+        self.settings.markup == Markup::Html && !self.settings.html.preformat
     }
 
     fn csv_row(&self, row: &[Value], out: &mut String) {
@@ -171,37 +244,179 @@ impl<'a> Report<'a> {
         out.push_str("}\n");
     }
 
-    /// A row of an HTML table; each page repeats the headings.
-    fn html_row(&mut self, row: &[Value], out: &mut String) {
+    /// A row among titles, headings and breaks.
+    fn page_row(&mut self, row: &[Value], variables: &mut Variables, out: &mut String) {
         let mut cells: Vec<Vec<String>> =
             self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
-        // An HTML table has no empty lines before a new value of BREAK.
-        self.break_rows(&mut cells, &mut String::new());
-        let shown = || self.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
-        if self.settings.pagesize > 0 && self.left_on_page == 0 {
-            if self.settings.heading {
-                let headings: Vec<String> = shown().map(|(_, field)| field.heading.join("\n")).collect();
-                out.push_str(&self.settings.html.row("th", headings.iter().map(|text| (text.as_str(), false))));
+        if self.has_rows {
+            self.follow_old(variables);
+            if let Some(from) = self.changed(&cells) {
+                self.end_levels(from, false, variables, out);
             }
-            self.left_on_page = self.settings.pagesize;
         }
-        let values: Vec<(String, bool)> =
-            shown().map(|(at, field)| (cells[at].join("\n").trim_end().to_string(), field.numeric)).collect();
-        out.push_str(&self.settings.html.row("td", values.iter().map(|(text, numeric)| (text.as_str(), *numeric))));
-        self.left_on_page = self.left_on_page.saturating_sub(1);
+        self.follow_new(row, variables);
+        if !self.has_rows && self.is_page_open && self.settings.heading {
+            // An embedded report begins in the middle of a page.
+            let used = self.headings(out);
+            self.left_on_page = self.left_on_page.saturating_sub(used);
+        }
+        let mut fresh = false;
+        if self.settings.pagesize > 0 && self.left_on_page == 0 {
+            self.turn_page(variables, out);
+            fresh = true;
+        }
+        self.blank_repeated(&mut cells, fresh);
+        self.emit(&cells, variables, out);
+        for level in &mut self.levels {
+            for computed in &mut level.computed {
+                let spreads = computed.functions.iter().any(|(f, _)| matches!(f, Function::Std | Function::Variance));
+                computed.tally.add(&row[computed.field], spreads);
+            }
+        }
     }
 
-    fn text_row(&mut self, row: &[Value], out: &mut String) {
-        let mut cells: Vec<Vec<String>> =
-            self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
-        self.break_rows(&mut cells, out);
-        let mut height = 0;
-        let mut lines = Vec::new();
-        for line in &self.lines {
-            let tall = line.iter().map(|at| cells[*at].len()).max().unwrap_or(1);
+    /// The outermost break that a row causes.
+    fn changed(&self, cells: &[Vec<String>]) -> Option<usize> {
+        self.levels.iter().position(|level| match (&level.rule.on, level.field) {
+            (On::Row, _) => true,
+            (_, Some(at)) => level.last.as_ref() != Some(&cells[at]),
+            _ => false,
+        })
+    }
+
+    /// Blanks the values that repeat those of the row before; the first row of a page has all its values.
+    fn blank_repeated(&mut self, cells: &mut [Vec<String>], fresh: bool) {
+        let mut changed = fresh;
+        for level in &mut self.levels {
+            let Some(at) = level.field else { continue };
+            changed |= level.last.as_ref() != Some(&cells[at]);
+            if changed {
+                level.last = Some(cells[at].clone());
+            } else if !level.rule.duplicates {
+                cells[at] = vec![String::new()];
+            }
+        }
+    }
+
+    /// Prints the computations and does the actions of the breaks from the innermost to `from`.
+    fn end_levels(&mut self, from: usize, at_end: bool, variables: &mut Variables, out: &mut String) {
+        let mut page = false;
+        for at in (from..self.levels.len()).rev() {
+            let is_report = self.levels[at].rule.on == On::Report;
+            if is_report && !at_end {
+                continue;
+            }
+            for cells in self.computations(at) {
+                self.emit(&cells, variables, out);
+            }
+            for computed in &mut self.levels[at].computed {
+                computed.tally = Tally::default();
+            }
+            page |= self.levels[at].rule.page;
+            // Nothing follows the report's own break.
+            let skips = !self.levels[at].rule.page && !is_report;
+            if skips {
+                self.skip(self.levels[at].rule.skip, out);
+            }
+        }
+        if page && !at_end && self.settings.pagesize > 0 {
+            self.close_page(variables, out);
+            self.left_on_page = 0;
+        }
+    }
+
+    /// The lines of a break's computations: a rule, and one line for each function.
+    fn computations(&self, at: usize) -> Vec<Vec<Vec<String>>> {
+        let level = &self.levels[at];
+        let mut functions: Vec<(Function, &str)> = Vec::new();
+        for (function, label) in level.computed.iter().flat_map(|computed| &computed.functions) {
+            if !functions.iter().any(|(known, _)| known == function) {
+                functions.push((*function, label));
+            }
+        }
+        if functions.is_empty() {
+            return Vec::new();
+        }
+        functions.sort_by_key(|(function, _)| *function);
+        let is_computed = |field: usize| level.computed.iter().any(|computed| computed.field == field);
+        // The label of a report or row stands in the first column, unless that is computed itself.
+        let label_at = match (&level.rule.on, level.field) {
+            (On::Column(_), Some(at)) => Some(at).filter(|at| !self.fields[*at].hidden),
+            _ => self.lines.first().and_then(|line| line.first()).copied(),
+        };
+        let label_at = label_at.filter(|at| !is_computed(*at));
+        let mut rule: Vec<Vec<String>> = vec![vec![String::new()]; self.fields.len()];
+        if let (On::Column(_), Some(at)) = (&level.rule.on, level.field) {
+            rule[at] = vec!["*".repeat(self.fields[at].width)];
+        }
+        for computed in &level.computed {
+            rule[computed.field] = vec!["-".repeat(self.fields[computed.field].width)];
+        }
+        let mut lines = if self.is_table() { Vec::new() } else { vec![rule] };
+        for (function, label) in functions {
+            let mut cells: Vec<Vec<String>> = vec![vec![String::new()]; self.fields.len()];
+            if let Some(at) = label_at {
+                cells[at] = vec![left(label, self.fields[at].width)];
+            }
+            for computed in &level.computed {
+                if computed.functions.iter().any(|(known, _)| *known == function) {
+                    let field = &self.fields[computed.field];
+                    cells[computed.field] = match computed.tally.value(function) {
+                        Ok(Value::Number(n)) if !field.numeric => {
+                            let text = with_mark(n.to_string(), &self.settings.nls);
+                            vec![if text.len() <= field.width {
+                                right(&text, field.width)
+                            } else {
+                                "#".repeat(field.width)
+                            }]
+                        }
+                        Ok(Value::Null) => vec![String::new()],
+                        Ok(value) => cell(self.settings, field, &value),
+                        Err(()) => vec!["#".repeat(field.width)],
+                    };
+                }
+            }
+            lines.push(cells);
+        }
+        lines
+    }
+
+    /// Empty lines of a break; they end with the page.
+    fn skip(&mut self, lines: usize, out: &mut String) {
+        if self.is_table() {
+            return;
+        }
+        for _ in 0..lines {
+            if self.settings.pagesize > 0 {
+                if self.left_on_page == 0 {
+                    return;
+                }
+                self.left_on_page -= 1;
+            }
+            out.push('\n');
+        }
+    }
+
+    /// Prints one record.
+    fn emit(&mut self, cells: &[Vec<String>], variables: &mut Variables, out: &mut String) {
+        if self.is_table() {
+            if self.settings.pagesize > 0 && self.left_on_page == 0 {
+                self.turn_page(variables, out);
+            }
+            let shown = self.fields.iter().zip(cells).filter(|(field, _)| !field.hidden);
+            let values: Vec<(String, &Field)> =
+                shown.map(|(field, cell)| (cell.join("\n").trim_end().to_string(), field)).collect();
+            let values = values.iter().map(|(text, field)| (text.as_str(), field.numeric, field.entmap));
+            out.push_str(&self.settings.html.row("td", values));
+            self.left_on_page = self.left_on_page.saturating_sub(1);
+            return;
+        }
+        let mut lines = 0;
+        for at in 0..self.lines.len() {
+            let tall = self.lines[at].iter().map(|field| cells[*field].len()).max().unwrap_or(1);
             for piece in 0..tall {
                 let mut text = String::new();
-                for (place, at) in line.iter().enumerate() {
+                for (place, at) in self.lines[at].iter().enumerate() {
                     if place > 0 {
                         text.push_str(&self.settings.colsep);
                     }
@@ -209,85 +424,197 @@ impl<'a> Report<'a> {
                     let part = cells[*at].get(piece).map(String::as_str).unwrap_or("");
                     text.push_str(&if field.numeric { right(part, field.width) } else { left(part, field.width) });
                 }
-                lines.push(text);
-                height += 1;
+                self.flow(&text, variables, out);
+                lines += 1;
             }
         }
-        let folded = lines.len() > self.lines.len();
-        let needed = height + usize::from(folded);
-        if self.settings.pagesize > 0 && self.left_on_page < needed {
-            self.page_top(out);
+        let separated = match self.settings.recsep {
+            Recsep::Off => false,
+            Recsep::Each => true,
+            Recsep::Wrapped => lines > 1,
+        };
+        if separated {
+            let line = self.settings.recsepchar.to_string().repeat(self.settings.linesize);
+            self.flow(&line, variables, out);
         }
-        for line in lines {
+    }
+
+    /// Prints a line where the page has room.
+    fn flow(&mut self, line: &str, variables: &mut Variables, out: &mut String) {
+        if self.settings.pagesize > 0 {
+            if self.left_on_page == 0 {
+                self.turn_page(variables, out);
+            }
+            self.left_on_page -= 1;
+        }
+        self.put(line, out);
+    }
+
+    /// Ends the page, if there is one, and begins the next one.
+    fn turn_page(&mut self, variables: &Variables, out: &mut String) {
+        self.close_page(variables, out);
+        self.open_page(variables, out);
+    }
+
+    /// Fills the page up to its bottom title.
+    fn close_page(&mut self, variables: &Variables, out: &mut String) {
+        if !std::mem::take(&mut self.is_page_open) || !self.settings.titles.bottom.on || self.is_table() {
+            return;
+        }
+        out.push_str(&"\n".repeat(self.left_on_page));
+        self.left_on_page = 0;
+        for line in self.title(&self.settings.titles.bottom, variables) {
             self.put(&line, out);
         }
-        if folded {
-            out.push('\n');
-        }
-        self.left_on_page = self.left_on_page.saturating_sub(needed);
     }
 
-    /// Blanks the repeated values of `BREAK` columns, and skips lines before new values.
-    fn break_rows(&mut self, cells: &mut [Vec<String>], out: &mut String) {
-        let mut changed = false;
-        let mut skip = 0;
-        let mut page = false;
-        for (at, rule, last) in &mut self.breaks {
-            let same = !changed && last.as_ref() == Some(&cells[*at]);
-            if same {
-                if !rule.duplicates {
-                    cells[*at] = vec![String::new()];
-                }
-                continue;
-            }
-            if last.is_some() {
-                skip = skip.max(rule.skip);
-                page |= rule.page;
-            }
-            changed = true;
-            *last = Some(cells[*at].clone());
-        }
-        if page && self.settings.pagesize > 0 {
-            self.left_on_page = 0;
-        } else if skip > 0 {
-            out.push_str(&"\n".repeat(skip));
-            self.left_on_page = self.left_on_page.saturating_sub(skip);
-        }
-    }
-
-    fn page_top(&mut self, out: &mut String) {
+    fn open_page(&mut self, variables: &Variables, out: &mut String) {
         let settings = self.settings;
-        for _ in 0..settings.newpage {
-            out.push('\n');
+        self.page += 1;
+        if settings.pause && settings.markup == Markup::Text {
+            self.page_starts.push(out.len());
         }
-        let mut used = settings.newpage;
-        if settings.heading {
-            for line in self.lines.clone() {
-                let tall = line.iter().map(|at| self.fields[*at].heading.len()).max().unwrap_or(1);
-                for piece in 0..tall {
-                    let mut text = String::new();
-                    for (place, at) in line.iter().enumerate() {
-                        if place > 0 {
-                            text.push_str(&settings.colsep);
-                        }
-                        let field = &self.fields[*at];
-                        // Shorter headings stand at the bottom.
-                        let gap = tall - field.heading.len();
-                        let part = piece.checked_sub(gap).map_or("", |i| field.heading[i].as_str());
-                        text.push_str(&justified(part, field.width, field.justify));
-                    }
-                    self.put(&text, out);
-                    used += 1;
-                }
-                if let Some(underline) = settings.underline {
-                    let rules: Vec<String> =
-                        line.iter().map(|at| underline.to_string().repeat(self.fields[*at].width)).collect();
-                    self.put(&rules.join(&settings.colsep), out);
-                    used += 1;
-                }
+        let mut used = self.page_head(variables, out);
+        let header = &settings.titles.header;
+        if header.on && std::mem::take(&mut self.is_unbegun) && !self.is_table() {
+            let lines = self.title(header, variables);
+            used += lines.len();
+            lines.iter().for_each(|line| self.put(line, out));
+            if header.own_page {
+                self.left_on_page = settings.pagesize.saturating_sub(used + self.bottom_height(variables));
+                self.is_page_open = true;
+                self.close_page(variables, out);
+                self.page += 1;
+                used = self.page_head(variables, out);
             }
         }
-        self.left_on_page = settings.pagesize.saturating_sub(used).max(1);
+        if settings.heading {
+            used += self.headings(out);
+        }
+        self.is_page_open = true;
+        self.left_on_page = settings.pagesize.saturating_sub(used + self.bottom_height(variables)).max(1);
+    }
+
+    /// The empty lines and the title above a page; returns their number.
+    fn page_head(&self, variables: &Variables, out: &mut String) -> usize {
+        if self.is_table() {
+            return 0;
+        }
+        let mut used = 0;
+        match self.settings.newpage {
+            Some(0) => out.push('\x0c'),
+            Some(lines) => {
+                out.push_str(&"\n".repeat(lines));
+                used = lines;
+            }
+            None => {}
+        }
+        if self.settings.titles.top.on {
+            let lines = self.title(&self.settings.titles.top, variables);
+            used += lines.len();
+            lines.iter().for_each(|line| self.put(line, out));
+        }
+        used
+    }
+
+    fn bottom_height(&self, variables: &Variables) -> usize {
+        let bottom = &self.settings.titles.bottom;
+        if bottom.on { self.title(bottom, variables).len() } else { 0 }
+    }
+
+    /// The report's own footer.
+    fn own_titles(&mut self, variables: &mut Variables, out: &mut String) {
+        let footer = &self.settings.titles.footer;
+        if !footer.on || self.is_table() {
+            return;
+        }
+        if footer.own_page && self.settings.pagesize > 0 {
+            self.close_page(variables, out);
+            self.page += 1;
+            let used = self.page_head(variables, out);
+            self.is_page_open = true;
+            let rest = self.settings.pagesize.saturating_sub(used + self.bottom_height(variables));
+            self.left_on_page = rest.max(1);
+        }
+        for line in self.title(footer, variables) {
+            self.flow(&line, variables, out);
+        }
+    }
+
+    fn title(&self, title: &Title, variables: &Variables) -> Vec<String> {
+        let settings = self.settings;
+        let seconds = (os::clock::wall_ns() / 1_000_000_000) as i64;
+        let local = seconds + i64::from(os::clock::utc_offset_seconds(seconds));
+        let Ok(now) = Date::from_unix(local) else { return Vec::new() };
+        let facts = Facts {
+            linesize: settings.linesize,
+            headsep: settings.headsep,
+            numwidth: settings.numwidth,
+            nls: &settings.nls,
+            page: self.page,
+            line: settings.pagesize.saturating_sub(self.left_on_page),
+            user: &self.asker.user,
+            code: self.asker.code,
+            now,
+            variables,
+        };
+        title.lines(&facts, std::ptr::eq(title, &raw const settings.titles.top))
+    }
+
+    /// Prints the headings; returns the number of their lines.
+    fn headings(&self, out: &mut String) -> usize {
+        let settings = self.settings;
+        if self.is_table() {
+            let shown = self.fields.iter().filter(|field| !field.hidden);
+            let headings: Vec<(String, Option<bool>)> =
+                shown.map(|field| (field.heading.join("\n"), field.entmap)).collect();
+            let headings = headings.iter().map(|(text, entmap)| (text.as_str(), false, *entmap));
+            out.push_str(&settings.html.row("th", headings));
+            return 0;
+        }
+        let mut used = 0;
+        for line in &self.lines {
+            let tall = line.iter().map(|at| self.fields[*at].heading.len()).max().unwrap_or(1);
+            for piece in 0..tall {
+                let mut text = String::new();
+                for (place, at) in line.iter().enumerate() {
+                    if place > 0 {
+                        text.push_str(&settings.colsep);
+                    }
+                    let field = &self.fields[*at];
+                    // Shorter headings stand at the bottom.
+                    let gap = tall - field.heading.len();
+                    let part = piece.checked_sub(gap).map_or("", |i| field.heading[i].as_str());
+                    text.push_str(&justified(part, field.width, field.justify));
+                }
+                self.put(&text, out);
+                used += 1;
+            }
+            if let Some(underline) = settings.underline {
+                let rules: Vec<String> =
+                    line.iter().map(|at| underline.to_string().repeat(self.fields[*at].width)).collect();
+                self.put(&rules.join(&settings.colsep), out);
+                used += 1;
+            }
+        }
+        used
+    }
+
+    /// Gives the variables of `OLD_VALUE` the values of the last printed row, for the bottom title of its page.
+    fn follow_old(&self, variables: &mut Variables) {
+        for (follower, last) in self.followers.iter().zip(&self.last_texts).filter(|(follower, _)| follower.old) {
+            variables.define(&follower.name, last);
+        }
+    }
+
+    /// Gives the variables of `NEW_VALUE` the values of a row.
+    fn follow_new(&mut self, row: &[Value], variables: &mut Variables) {
+        for (follower, last) in self.followers.iter().zip(&mut self.last_texts) {
+            *last = text_of(&row[follower.field], &self.settings.nls);
+            if !follower.old {
+                variables.define(&follower.name, last);
+            }
+        }
     }
 
     fn put(&self, line: &str, out: &mut String) {
@@ -297,215 +624,38 @@ impl<'a> Report<'a> {
     }
 }
 
-fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field {
-    let none = ColumnFormat::default();
-    let set = formats.get(&column.name.to_uppercase()).filter(|f| !f.off).unwrap_or(&none);
-    let numeric = is_numeric(&column.data_type);
-    // Only a heading of COLUMN is split at the mark; in a name the mark is a character.
-    let heading: Vec<String> = match &set.heading {
-        Some(heading) => heading.split(settings.headsep).map(str::to_string).collect(),
-        // The name of an object is combined with those of its attributes.
-        None if matches!(column.data_type, DataType::Named(_)) && !column.nested.is_empty() => {
-            let attributes: Vec<&str> = column.nested.iter().map(|a| a.name.as_str()).collect();
-            vec![format!("{}({})", column.name, attributes.join(", "))]
-        }
-        None => vec![column.name.clone()],
+/// The breaks of a query, outermost first, with their computations. A break on a column that the query lacks is none.
+fn levels(settings: &Settings, columns: &[Column], formats: &ColumnFormats) -> Vec<Level> {
+    let place = |name: &str| {
+        let is_alias = |c: &Column| {
+            let format = formats.get(&c.name.to_uppercase());
+            format.and_then(|f| f.alias.as_deref()).is_some_and(|alias| alias.eq_ignore_ascii_case(name))
+        };
+        columns.iter().position(|c| c.name.to_uppercase() == name || is_alias(c))
     };
-    let heading_width = heading.iter().map(|line| width(line)).max().unwrap_or(0);
-    let text_format = set.format.as_deref().and_then(|f| f.strip_prefix(['a', 'A'])).and_then(|w| w.parse().ok());
-    let number_format = match text_format {
-        Some(_) => None,
-        None => set
-            .format
-            .clone()
-            .or_else(|| Some(settings.numformat.clone()).filter(|f| !f.is_empty()))
-            .filter(|_| numeric),
-    };
-    let wide = match (text_format, &number_format) {
-        // The browser lays out texts: nothing is folded.
-        _ if !numeric && settings.markup == Markup::Html && !settings.html.preformat => usize::from(u16::MAX),
-        (Some(width), _) if !numeric => width,
-        (_, Some(format)) => (format_width(format) + 1).max(heading_width),
-        _ if numeric => settings.numwidth.max(heading_width),
-        _ => default_width(settings, column, heading_width),
-    };
-    Field {
-        heading: heading.iter().flat_map(|line| fold(line, wide.max(1), false).into_iter().take(1)).collect(),
-        width: wide.max(1),
-        numeric,
-        data_type: column.data_type,
-        justify: set.justify.unwrap_or(if numeric { Justify::Right } else { Justify::Left }),
-        wrapping: set.wrapping.unwrap_or(if settings.wrap { Wrapping::Wrapped } else { Wrapping::Truncated }),
-        format: number_format,
-        null: set.null.clone().unwrap_or_else(|| settings.null.clone()),
-        hidden: set.hidden,
+    let mut levels: Vec<Level> = Vec::new();
+    for rule in &settings.breaks {
+        let field = match &rule.on {
+            On::Column(name) => match place(name) {
+                Some(at) => Some(at),
+                None => continue,
+            },
+            On::Row | On::Report => None,
+        };
+        let computes = settings.computes.iter().filter(|compute| compute.on == rule.on);
+        let computed = computes.filter_map(|compute| {
+            let field = place(&compute.of)?;
+            Some(Computed { field, functions: compute.functions.clone(), tally: Tally::default() })
+        });
+        levels.push(Level { rule: rule.clone(), field, last: None, computed: computed.collect() });
     }
-}
-
-fn is_numeric(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Number { .. } | DataType::BinaryDouble | DataType::BinaryFloat)
-}
-
-fn default_width(settings: &Settings, column: &Column, heading: usize) -> usize {
-    match &column.data_type {
-        DataType::Clob => settings.long.min(80).max(heading.min(80)),
-        DataType::Blob => settings.long.min(80),
-        // The width of the date format, at least 9.
-        DataType::Date => (column.display_size as usize).max(9),
-        _ => (column.display_size as usize).min(settings.linesize.max(1)).max(1),
-    }
-}
-
-/// Width of a number in a number format.
-fn format_width(format: &str) -> usize {
-    let upper = format.to_ascii_uppercase();
-    let mut wide = width(&upper);
-    for (mark, extra) in [("EEEE", 1), ("FM", 0), ("L", 9)] {
-        if upper.contains(mark) {
-            wide += extra;
-        }
-    }
-    wide
-}
-
-/// Groups the visible fields into lines that fit `LINESIZE`.
-fn break_lines(settings: &Settings, fields: &[Field]) -> Vec<Vec<usize>> {
-    let gap = width(&settings.colsep);
-    let mut lines: Vec<Vec<usize>> = Vec::new();
-    let mut used = 0;
-    for (at, field) in fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
-        let fits = used + gap + field.width <= settings.linesize;
-        match lines.last_mut() {
-            Some(line) if fits => {
-                line.push(at);
-                used += gap + field.width;
-            }
-            _ => {
-                lines.push(vec![at]);
-                used = field.width;
-            }
-        }
-    }
-    lines
-}
-
-fn justified(text: &str, to: usize, how: Justify) -> String {
-    match how {
-        Justify::Left => left(text, to),
-        Justify::Right => left(&right(text, to), to),
-        Justify::Center => {
-            let before = to.saturating_sub(width(text)) / 2;
-            left(&format!("{}{text}", " ".repeat(before)), to)
-        }
-    }
-}
-
-/// The lines of a value in its field.
-fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
-    let text = match value {
-        Value::Null => field.null.clone(),
-        Value::Number(number) => {
-            return vec![match &field.format {
-                Some(format) => formatted(number, format, field.width, &settings.nls),
-                None => {
-                    let mut text = String::new();
-                    types::format::number_in_width(number, field.width, &mut text);
-                    with_mark(text, &settings.nls)
-                }
-            }];
-        }
-        Value::IntervalDs(i) => {
-            let (days, digits) = match field.data_type {
-                DataType::IntervalDs { days, digits } => (days, digits),
-                _ => (2, 6),
-            };
-            let mut text = String::new();
-            types::format::interval_ds_to_text(i, days, digits, &mut text);
-            text
-        }
-        Value::IntervalYm(i) => {
-            let years = if let DataType::IntervalYm { years } = field.data_type { years } else { 2 };
-            let mut text = String::new();
-            types::format::interval_ym_to_text(i, years, &mut text);
-            text
-        }
-        Value::Timestamp(_) => match field.data_type {
-            DataType::Timestamp { digits, .. } => text_of(value, &with_digits(&settings.nls, digits)),
-            _ => text_of(value, &settings.nls),
-        },
-        other => text_of(other, &settings.nls),
-    };
-    let text = cut(settings, &field.data_type, &text);
-    // The lines of USER_SOURCE end with a line feed, which adds no line.
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    match field.wrapping {
-        Wrapping::Truncated => vec![text.lines().next().unwrap_or("").chars().take(field.width).collect()],
-        Wrapping::Wrapped => fold(text, field.width, false),
-        Wrapping::WordWrapped => fold(text, field.width, true),
-    }
-}
-
-/// The text for a cursor in a row, and above its rows; columns count from 0.
-pub(crate) fn cursor_text(column: usize) -> String {
-    format!("CURSOR STATEMENT : {}", column + 1)
-}
-
-/// A row with texts in place of its cursors.
-pub(crate) fn without_cursors(row: &[Value], columns: &[Column]) -> Vec<Value> {
-    let one = |(at, (value, column)): (usize, (&Value, &Column))| match column.data_type {
-        DataType::Cursor if !value.is_null() => Value::Text(cursor_text(at)),
-        _ => value.clone(),
-    };
-    row.iter().zip(columns).enumerate().map(one).collect()
-}
-
-/// The part of a text that `SET LONG` allows: that many characters of a CLOB, all of other types.
-fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str {
-    match text.char_indices().nth(settings.long) {
-        Some((end, _)) if matches!(data_type, DataType::Clob) => &text[..end],
-        _ => text,
-    }
-}
-
-/// The session's formats, with the column type's digits of fractional seconds where the formats give no number.
-fn with_digits(nls: &types::Nls, digits: u8) -> types::Nls {
-    let mut nls = nls.clone();
-    for model in [&mut nls.timestamp_format, &mut nls.timestamp_tz_format] {
-        let Some(at) = model.to_uppercase().find("FF") else { continue };
-        if model[at + 2..].starts_with(|c: char| c.is_ascii_digit()) {
-            continue;
-        }
-        match digits {
-            0 => {
-                let from = if model[..at].to_uppercase().ends_with('X') { at - 1 } else { at };
-                model.replace_range(from..at + 2, "");
-            }
-            n => model.insert_str(at + 2, &n.to_string()),
-        }
-    }
-    nls
-}
-
-fn formatted(number: &types::Number, format: &str, to: usize, nls: &types::Nls) -> String {
-    let mut text = String::new();
-    match types::format::number_to_char(number, format, nls, &mut text) {
-        Ok(()) => text.trim().to_string(),
-        Err(_) => "#".repeat(to),
-    }
-}
-
-/// A number with the session's decimal character.
-fn with_mark(text: String, nls: &types::Nls) -> String {
-    if nls.decimal == '.' { text } else { text.replace('.', nls.decimal.encode_utf8(&mut [0; 4])) }
-}
-
-/// A value as text by the session's formats; empty for NULL.
-pub fn text_of(value: &Value, nls: &types::Nls) -> String {
-    let mut text = String::new();
-    match value.write_text(nls, &mut text) {
-        Ok(()) => text,
-        Err(e) => e.to_string(),
-    }
+    // The report is the outermost break and the row the innermost, wherever BREAK names them.
+    levels.sort_by_key(|level| match level.rule.on {
+        On::Report => 0,
+        On::Column(_) => 1,
+        On::Row => 2,
+    });
+    levels
 }
 
 fn csv_text(text: &str) -> String {

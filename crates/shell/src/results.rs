@@ -1,6 +1,7 @@
 //! The results of a statement: its rows, its cursors and bind variables, and the lines that report them.
 
-use crate::report::{Report, cursor_text, text_of, without_cursors};
+use crate::layout::{cursor_text, text_of, without_cursors};
+use crate::report::Report;
 use crate::settings::{Markup, OutputFormat};
 use crate::shell::{Shell, Variable};
 use crate::text::fold;
@@ -16,25 +17,32 @@ impl Shell<'_> {
         let mut last: Option<Vec<Value>> = None;
         let settings = self.settings.clone();
         let formats = self.formats.clone();
-        let mut report = Report::new(&settings, &columns, &formats);
+        let mut report = Report::new(&settings, &columns, &formats, self.asker(), self.page_end);
         let mut text = String::new();
-        let shown = !self.settings.autotrace.no_rows;
+        let shown = !self.settings.autotrace.no_rows && !self.settings.feedback_only;
+        let mut variables = std::mem::take(&mut self.variables);
         let nests = columns.iter().any(|c| c.data_type == DataType::Cursor);
         report.start(&mut text);
         loop {
             for row in &rows {
                 count += 1;
-                if nests {
-                    report.row(&without_cursors(row, &columns), &mut text);
-                    self.out.write(&text);
+                if nests && shown {
+                    report.row(&without_cursors(row, &columns), &mut variables, &mut text);
+                    self.write_pages(&text, &mut report.page_starts);
                     text.clear();
+                    self.variables = variables;
                     self.print_nested(row, &columns)?;
-                } else {
-                    report.row(row, &mut text);
+                    variables = std::mem::take(&mut self.variables);
+                } else if shown {
+                    report.row(row, &mut variables, &mut text);
+                } else if nests {
+                    row.iter().zip(&columns).filter(|(_, c)| c.data_type == DataType::Cursor).for_each(|(value, _)| {
+                        self.close_cursor(cursor_number(value));
+                    });
                 }
             }
             if shown {
-                self.out.write(&text);
+                self.write_pages(&text, &mut report.page_starts);
             }
             text.clear();
             if let Some(row) = rows.pop() {
@@ -50,21 +58,42 @@ impl Shell<'_> {
                     more = outcome.done.more;
                 }
                 Err(e) => {
-                    report.finish(count, &mut text);
+                    self.page_end = report.finish(count, &mut variables, &mut text);
+                    self.variables = variables;
                     self.out.write(&text);
                     return Err(e);
                 }
             }
         }
-        report.finish(count, &mut text);
         if shown {
-            self.out.write(&text);
+            self.page_end = report.finish(count, &mut variables, &mut text);
+            self.write_pages(&text, &mut report.page_starts);
         }
+        self.variables = variables;
         self.last_rows = count;
         self.note_new_values(&columns, last.as_deref());
         self.rows_feedback(count);
         self.print_output();
         Ok(())
+    }
+
+    /// Writes the text of a report, and waits before each page that begins in it when `SET PAUSE` asks for that.
+    fn write_pages(&mut self, text: &str, starts: &mut Vec<usize>) {
+        let mut written = 0;
+        for start in std::mem::take(starts) {
+            self.out.write(&text[written..start]);
+            written = start;
+            if self.reader.is_terminal() {
+                let prompt = self.settings.pause_text.clone();
+                if !prompt.is_empty() {
+                    self.out.line(&prompt);
+                }
+                self.out.flush();
+                // Any answer, or the end of the input, ends the pause.
+                let _ = self.reader.read("");
+            }
+        }
+        self.out.write(&text[written..]);
     }
 
     /// Prints the cursors of a row after it.
@@ -82,11 +111,12 @@ impl Shell<'_> {
     fn note_new_values(&mut self, columns: &[client::Column], last: Option<&[Value]>) {
         for (at, column) in columns.iter().enumerate() {
             let format = self.formats.get(&column.name.to_uppercase());
-            if let Some(name) = format.and_then(|f| f.new_value.clone())
-                && let Some(row) = last
-            {
-                let value = text_of(&row[at], &self.settings.nls);
-                self.variables.define(&name, &value);
+            let names = format.map(|f| [f.new_value.clone(), f.old_value.clone()]).unwrap_or_default();
+            for name in names.into_iter().flatten() {
+                if let Some(row) = last {
+                    let value = text_of(&row[at], &self.settings.nls);
+                    self.variables.define(&name, &value);
+                }
             }
         }
     }
@@ -232,11 +262,11 @@ impl Shell<'_> {
         };
         let columns = [column];
         let settings = self.settings.clone();
-        let mut report = Report::new(&settings, &columns, &self.formats);
+        let mut report = Report::new(&settings, &columns, &self.formats, self.asker(), self.page_end);
         let mut text = String::new();
         report.start(&mut text);
-        report.row(&[variable.value], &mut text);
-        report.finish(1, &mut text);
+        report.row(&[variable.value], &mut self.variables, &mut text);
+        self.page_end = report.finish(1, &mut self.variables, &mut text);
         self.out.write(&text);
     }
 

@@ -16,7 +16,7 @@ impl Shell<'_> {
                 Err(NoLine::Ended) => break,
             }
         }
-        let ended = self.ended.unwrap_or(Ended { code: 0, commit: true });
+        let ended = self.ended.unwrap_or(Ended { code: 0, commit: self.settings.exitcommit });
         if let Err(e) = self.out.spool_off() {
             self.out.line(&format!("SP2-0308: cannot close spool file ({e})"));
         }
@@ -32,8 +32,61 @@ impl Shell<'_> {
             prompt.push_str(&clock_text());
             prompt.push(' ');
         }
-        prompt.push_str(&self.settings.sqlprompt);
+        prompt.push_str(&self.named_prompt());
         prompt
+    }
+
+    /// The prompt with its predefined variables: `_USER'@'_CONNECT_IDENTIFIER> `. Text in apostrophes stands for itself
+    /// there.
+    fn named_prompt(&self) -> String {
+        let text = &self.settings.sqlprompt;
+        if !text.contains('_') {
+            return text.clone();
+        }
+        let mut out = String::new();
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let value = (c == '_').then(|| self.variables.get(&rest[..word])).flatten();
+            if let Some(value) = value {
+                out.push_str(value);
+                rest = &rest[word..];
+            } else if let Some((quoted, tail)) = rest.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) {
+                out.push_str(quoted);
+                rest = tail;
+            } else {
+                let end = word.max(c.len_utf8());
+                out.push_str(&rest[..end]);
+                rest = &rest[end..];
+            }
+        }
+        out
+    }
+
+    /// Runs the commands of a line that `SET CMDSEP` divides.
+    fn divided(&mut self, line: &str, mark: char) {
+        let mut quote = None;
+        let mut from = 0;
+        for (at, c) in line.char_indices() {
+            match quote {
+                Some(open) if c == open => quote = None,
+                Some(_) => {}
+                None if c == '\'' || c == '"' => quote = Some(c),
+                None if c == mark => {
+                    self.command(&line[from..at]);
+                    from = at + c.len_utf8();
+                }
+                None => {}
+            }
+        }
+        if !line[from..].trim().is_empty() {
+            self.command(&line[from..]);
+        }
+    }
+
+    /// The prompt for the line of a statement with this number.
+    fn line_prompt(&self, number: usize) -> String {
+        if self.settings.sqlnumber { format!("{number:>3}  ") } else { self.prompt() }
     }
 
     /// A line at the prompt.
@@ -66,13 +119,17 @@ impl Shell<'_> {
                 // Blanks after the sign are ignored.
                 while line.trim_end().ends_with('-') && !line.trim_start().starts_with("--") {
                     line.truncate(line.trim_end().len() - 1);
-                    match self.next_line("> ") {
+                    let prompt = self.settings.sqlcontinue.clone();
+                    match self.next_line(&prompt) {
                         Ok(more) => line.push_str(&more),
                         Err(NoLine::Ended) => break,
                         Err(NoLine::Interrupted) => return,
                     }
                 }
-                self.command(&line);
+                match self.settings.cmdsep.filter(|mark| line.contains(*mark)) {
+                    Some(mark) => self.divided(&line, mark),
+                    None => self.command(&line),
+                }
             }
             Begins::Sql => self.gather(line, false),
             Begins::PlSql => self.gather(line, true),
@@ -94,16 +151,28 @@ impl Shell<'_> {
         let mut line = first.to_string();
         loop {
             let trimmed = line.trim();
-            if !lines.is_empty() && (trimmed == "/" || trimmed == ".") {
-                self.buffer = lines;
+            let blocked = self.settings.blockterminator.is_some_and(|mark| trimmed.strip_prefix(mark) == Some(""));
+            if !lines.is_empty() && (trimmed == "/" || blocked) {
+                self.keep_statement(lines);
                 if trimmed == "/" {
                     self.run_buffer();
                 }
                 return;
             }
             if trimmed.is_empty() && !lines.is_empty() && !plsql && !self.settings.sqlblanklines {
-                self.buffer = lines;
+                self.keep_statement(lines);
                 return;
+            }
+            if !lines.is_empty()
+                && let Some(command) = trimmed.strip_prefix(self.settings.sqlprefix)
+            {
+                self.command(command);
+                let prompt = self.line_prompt(lines.len() + 1);
+                match self.next_line(&prompt) {
+                    Ok(next) if self.ended.is_none() => line = next,
+                    _ => return,
+                }
+                continue;
             }
             let complete =
                 !plsql && self.settings.sqlterminator.is_some_and(|mark| ends_statement(&lines, &line, mark));
@@ -114,7 +183,7 @@ impl Shell<'_> {
                 while lines.len() > 1 && lines.last().is_some_and(|l| l.trim().is_empty()) {
                     lines.pop();
                 }
-                self.buffer = lines;
+                self.keep_statement(lines);
                 self.run_buffer();
                 return;
             }
@@ -123,14 +192,14 @@ impl Shell<'_> {
                 // CREATE on one line and PROCEDURE on the next are PL/SQL.
                 plsql = begins(&lines.join(" ")) == Begins::PlSql;
             }
-            let prompt = format!("{:>3}  ", lines.len() + 1);
+            let prompt = self.line_prompt(lines.len() + 1);
             match self.next_line(&prompt) {
                 Ok(next) => line = next,
                 // The statement is dropped; the buffer keeps the previous one.
                 Err(NoLine::Interrupted) => return,
                 Err(NoLine::Ended) => {
                     // At the end of the input SQL*Plus does not run an unterminated statement.
-                    self.buffer = lines;
+                    self.keep_statement(lines);
                     return;
                 }
             }

@@ -1,8 +1,10 @@
-//! The variables of `SET`, and the output of `SHOW` for them.
+//! The variables of `SET`, with their names and defaults.
 
 use crate::autotrace::Autotrace;
+use crate::breaks::{Break, Compute};
 use crate::html::Html;
-use crate::text::parse_on_off;
+use crate::titles::Titles;
+use std::collections::BTreeMap;
 
 /// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,27 +30,72 @@ pub enum OutputFormat {
     Truncated,
 }
 
-/// `BREAK ON column [SKIP n | SKIP PAGE] [DUPLICATES]`.
+/// `SET RECSEP`: the rows after which a separator is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recsep {
+    /// Rows of several lines.
+    Wrapped,
+    Each,
+    Off,
+}
+
+/// `SET SQLCASE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SqlCase {
+    Mixed,
+    Lower,
+    Upper,
+}
+
+/// `SET DESCRIBE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Describing {
+    /// Levels of objects in objects; `None`: all.
+    pub depth: Option<u32>,
+    pub linenum: bool,
+    pub indent: bool,
+}
+
+/// `SET ERRORLOGGING`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Break {
-    /// The column's name in upper case.
-    pub column: String,
-    /// Empty lines before a new value.
-    pub skip: usize,
-    /// A new value begins a new page.
-    pub page: bool,
-    /// Repeated values are printed.
-    pub duplicates: bool,
+pub struct ErrorLogging {
+    pub on: bool,
+    /// The table, by default SPERRORLOG of the user.
+    pub table: String,
+    pub identifier: String,
 }
 
 /// The shell's variables, with SQL*Plus's defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub autocommit: bool,
+    /// Statements after which changes are committed; 0: never.
+    pub autocommit: u64,
     pub autoprint: bool,
     pub autotrace: Autotrace,
-    /// The columns of `BREAK`, outermost first.
+    pub appinfo: bool,
+    pub appinfo_text: String,
+    pub blockterminator: Option<char>,
+    /// The elements of `BREAK`.
     pub breaks: Vec<Break>,
+    pub computes: Vec<Compute>,
+    pub cmdsep: Option<char>,
+    /// The character that ends the name of a variable.
+    pub concat: Option<char>,
+    pub copycommit: u64,
+    pub copytypecheck: bool,
+    pub describing: Describing,
+    pub document: bool,
+    pub editfile: String,
+    pub embedded: bool,
+    pub errorlogging: ErrorLogging,
+    pub exitcommit: bool,
+    /// Rows are counted and not printed.
+    pub feedback_only: bool,
+    pub feedback_sql_id: bool,
+    /// Statements that are kept for `HISTORY`; 0: none.
+    pub history: usize,
+    /// Variables that only programs on Oracle's client libraries feel, or that have one value here.
+    pub kept: BTreeMap<&'static str, String>,
     /// The character that makes a following substitution character an ordinary one.
     pub escape: Option<char>,
     pub arraysize: u32,
@@ -59,13 +106,15 @@ pub struct Settings {
     /// The least number of rows that is reported; `None` is off.
     pub feedback: Option<u64>,
     pub heading: bool,
-    pub headsep: char,
+    pub headsep: Option<char>,
     /// The look of pages under `SET MARKUP HTML ON`.
     pub html: Html,
     pub linesize: usize,
     pub long: usize,
+    pub longchunksize: usize,
     pub markup: Markup,
-    pub newpage: usize,
+    /// Empty lines before a page; 0 is a form feed, `None` nothing.
+    pub newpage: Option<usize>,
     /// The session's NLS settings for printing dates and numbers.
     pub nls: types::Nls,
     pub null: String,
@@ -73,18 +122,29 @@ pub struct Settings {
     pub numformat: String,
     pub pagesize: usize,
     pub pause: bool,
+    pub pause_text: String,
+    pub recsep: Recsep,
+    pub recsepchar: char,
     pub serveroutput: bool,
     /// Bytes that `dbms_output` keeps of a call; `None`: unlimited.
     pub output_size: Option<u64>,
     pub output_format: OutputFormat,
+    pub showmode: bool,
     pub sqlblanklines: bool,
+    pub sqlcase: SqlCase,
+    pub sqlcontinue: String,
+    pub sqlnumber: bool,
+    pub sqlprefix: char,
     pub sqlprompt: String,
     /// The character that ends SQL at the end of a line, unless switched off.
     pub sqlterminator: Option<char>,
+    /// The ending of script names without one.
+    pub suffix: String,
     pub tab: bool,
     pub termout: bool,
     pub time: bool,
     pub timing: bool,
+    pub titles: Titles,
     pub trimout: bool,
     pub trimspool: bool,
     pub underline: Option<char>,
@@ -95,10 +155,28 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            autocommit: false,
+            autocommit: 0,
             autoprint: false,
             autotrace: Autotrace::default(),
+            appinfo: false,
+            appinfo_text: "SQL*Plus".into(),
+            blockterminator: Some('.'),
             breaks: Vec::new(),
+            computes: Vec::new(),
+            cmdsep: None,
+            concat: Some('.'),
+            copycommit: 0,
+            copytypecheck: true,
+            describing: Describing { depth: Some(1), linenum: false, indent: true },
+            document: true,
+            editfile: "afiedt.buf".into(),
+            embedded: false,
+            errorlogging: ErrorLogging { on: false, table: "SPERRORLOG".into(), identifier: String::new() },
+            exitcommit: true,
+            feedback_only: false,
+            feedback_sql_id: false,
+            history: 0,
+            kept: KEPT.iter().map(|(name, _, value, _)| (*name, value.to_string())).collect(),
             escape: None,
             arraysize: 15,
             colsep: " ".into(),
@@ -106,28 +184,39 @@ impl Default for Settings {
             echo: false,
             feedback: Some(6),
             heading: true,
-            headsep: '|',
+            headsep: Some('|'),
             html: Html::default(),
             linesize: 80,
             long: 80,
+            longchunksize: 80,
             markup: Markup::Text,
-            newpage: 1,
+            newpage: Some(1),
             nls: types::Nls::default(),
             null: String::new(),
             numwidth: 10,
             numformat: String::new(),
             pagesize: 14,
             pause: false,
+            pause_text: String::new(),
+            recsep: Recsep::Wrapped,
+            recsepchar: ' ',
             serveroutput: false,
             output_size: None,
             output_format: OutputFormat::WordWrapped,
+            showmode: false,
             sqlblanklines: false,
+            sqlcase: SqlCase::Mixed,
+            sqlcontinue: "> ".into(),
+            sqlnumber: true,
+            sqlprefix: '#',
             sqlprompt: "SQL> ".into(),
             sqlterminator: Some(';'),
+            suffix: "sql".into(),
             tab: true,
             termout: true,
             time: false,
             timing: false,
+            titles: Titles::default(),
             trimout: true,
             trimspool: false,
             underline: Some('-'),
@@ -137,59 +226,68 @@ impl Default for Settings {
     }
 }
 
-/// Variables of SQL*Plus without effect here: accepted with any value.
-const ACCEPTED: &[&str] = &[
-    "appinfo",
-    "blockterminator",
-    "cmdsep",
-    "compatibility",
-    "concat",
-    "copycommit",
-    "copytypecheck",
-    "describe",
-    "editfile",
-    "embedded",
-    "errorlogging",
-    "escchar",
-    "exitcommit",
-    "flagger",
-    "flush",
-    "history",
-    "instance",
-    "lobprefetch",
-    "logsource",
-    "longchunksize",
-    "recsep",
-    "recsepchar",
-    "rowprefetch",
-    "securedcol",
-    "shiftinout",
-    "showmode",
-    "sqlcase",
-    "sqlcontinue",
-    "sqlnumber",
-    "sqlpluscompatibility",
-    "sqlprefix",
-    "statementcache",
-    "suffix",
-    "xquery",
+/// The values that a variable of [`KEPT`] may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    OnOff,
+    /// A number up to this one.
+    Number(u64),
+    Text,
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+/// Variables without effect here: name, shortest abbreviation, default, and the values that they may have. A value that
+/// would change results, such as a dialect of FLAGGER, is refused.
+pub const KEPT: &[(&str, &str, &str, Allowed)] = &[
+    ("autorecovery", "autorecovery", "OFF", Allowed::OnOff),
+    ("colinvisible", "colinvi", "OFF", Allowed::Words(&["OFF"])),
+    ("compatibility", "com", "version NATIVE", Allowed::Text),
+    ("escchar", "escchar", "OFF", Allowed::Words(&["OFF", "@", "?", "%"])),
+    ("flagger", "flagger", "OFF", Allowed::Words(&["OFF"])),
+    ("flush", "flu", "ON", Allowed::OnOff),
+    ("instance", "instance", "\"local\"", Allowed::Words(&["LOCAL"])),
+    ("loboffset", "lobof", "1", Allowed::Words(&["1"])),
+    ("lobprefetch", "lobprefetch", "0", Allowed::Number(2_147_483_647)),
+    ("logsource", "logsource", "\"\"", Allowed::Text),
+    ("rowprefetch", "rowprefetch", "1", Allowed::Number(32_767)),
+    ("securedcol", "securedcol", "is OFF", Allowed::OnOff),
+    ("shiftinout", "shift", "INVISIBLE", Allowed::Words(&["INVISIBLE", "VISIBLE"])),
+    ("sqlpluscompatibility", "sqlplusc", "19.0.0", Allowed::Text),
+    ("statementcache", "statementc", "is 0", Allowed::Number(32_767)),
+    ("xmloptimizationcheck", "xmlopt", "OFF", Allowed::OnOff),
+    ("xquery", "xquery", "BASEURI \"\" CONTEXT \"\" NODE DEFAULT ORDERING DEFAULT", Allowed::Words(&[])),
 ];
 
 /// The variables with an effect: full name and shortest abbreviation.
 const NAMES: &[(&str, &str)] = &[
+    ("appinfo", "appi"),
     ("arraysize", "array"),
     ("autocommit", "auto"),
     ("autoprint", "autop"),
     ("autotrace", "autot"),
+    ("blockterminator", "blo"),
+    ("cmdsep", "cmds"),
     ("colsep", "colsep"),
+    ("concat", "con"),
+    ("copycommit", "copyc"),
+    ("copytypecheck", "copyt"),
     ("define", "def"),
+    ("describe", "describe"),
+    ("document", "doc"),
     ("echo", "echo"),
+    ("editfile", "editf"),
+    ("embedded", "emb"),
+    ("errorlogging", "errorl"),
     ("escape", "esc"),
+    ("exitcommit", "exitc"),
     ("feedback", "feed"),
     ("heading", "hea"),
     ("headsep", "heads"),
+    ("history", "hist"),
     ("linesize", "lin"),
     ("long", "long"),
+    ("longchunksize", "longc"),
     ("markup", "mark"),
     ("newpage", "newp"),
     ("null", "null"),
@@ -197,12 +295,20 @@ const NAMES: &[(&str, &str)] = &[
     ("numwidth", "num"),
     ("pagesize", "pages"),
     ("pause", "pau"),
+    ("recsep", "recsep"),
+    ("recsepchar", "recsepc"),
     ("scan", "scan"),
     ("serveroutput", "serverout"),
+    ("showmode", "show"),
     ("space", "spa"),
     ("sqlblanklines", "sqlbl"),
+    ("sqlcase", "sqlc"),
+    ("sqlcontinue", "sqlco"),
+    ("sqlnumber", "sqln"),
+    ("sqlprefix", "sqlpre"),
     ("sqlprompt", "sqlp"),
     ("sqlterminator", "sqlt"),
+    ("suffix", "suf"),
     ("tab", "tab"),
     ("termout", "term"),
     ("time", "ti"),
@@ -217,313 +323,20 @@ const NAMES: &[(&str, &str)] = &[
 /// The full name of a variable given by its name or an abbreviation.
 pub fn full_name(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
+    let kept = KEPT.iter().map(|(full, short, ..)| (*full, *short));
+    let all = NAMES.iter().copied().chain(kept);
     // Any prefix from the shortest abbreviation on is accepted: "lines" and "pages" are common.
-    NAMES.iter().find(|(full, short)| full.starts_with(&word) && word.len() >= short.len()).map(|(full, _)| *full)
+    all.clone()
+        .find(|(full, _)| *full == word)
+        .or_else(|| all.clone().find(|(full, short)| full.starts_with(&word) && word.len() >= short.len()))
+        .map(|(full, _)| full)
 }
 
-fn is_accepted(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    word.len() >= 3 && ACCEPTED.iter().any(|name| name.starts_with(&word))
-}
-
-fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
-    match value.parse::<u64>() {
-        Ok(n) if (least..=most).contains(&n) => Ok(n),
-        Ok(n) => Err(format!("SP2-0267: {name} option {n} out of range ({least} through {most})")),
-        Err(_) => Err(format!("SP2-0268: {name} option not a valid number")),
-    }
-}
-
-fn on_off(name: &str, value: &str) -> Result<bool, String> {
-    parse_on_off(value).ok_or_else(|| format!("SP2-0265: {name} must be set ON or OFF"))
-}
-
-impl Settings {
-    /// Sets variables from the words after `SET`: `name value [name value]…`.
-    ///
-    /// # Errors
-    /// The SP2 message of the first wrong word; the variables before it are set.
-    pub fn set(&mut self, words: &[String]) -> Result<(), String> {
-        let mut rest = words;
-        if rest.is_empty() {
-            return Err("SP2-0281: SET missing set option\nUsage: SET { option value }".into());
-        }
-        while let Some((name, tail)) = rest.split_first() {
-            if name.eq_ignore_ascii_case("markup") || name.eq_ignore_ascii_case("mark") {
-                return self.set_markup(tail);
-            }
-            let Some(full) = full_name(name) else {
-                if is_accepted(name) {
-                    rest = tail.get(1..).unwrap_or_default();
-                    continue;
-                }
-                return Err(format!("SP2-0158: unknown SET option \"{name}\""));
-            };
-            if full == "autotrace" {
-                let usage = "SP2-0158: unknown SET autotrace option\n\
-                             Usage: SET AUTOT[RACE] {OFF | ON | TRACE[ONLY]} [EXP[LAIN]] [STAT[ISTICS]]";
-                let (wanted, taken) = Autotrace::parse(tail).ok_or(usage)?;
-                self.autotrace = wanted;
-                rest = &tail[taken..];
-                continue;
-            }
-            let Some((value, tail)) = tail.split_first() else {
-                return Err(format!("SP2-0281: {full} missing set option"));
-            };
-            self.set_one(full, value)?;
-            rest = tail;
-            if full == "serveroutput" {
-                rest = self.set_output_options(tail)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; a missing one is reset to its default.
-    /// Returns the words that follow.
-    fn set_output_options<'w>(&mut self, words: &'w [String]) -> Result<&'w [String], String> {
-        self.output_format = OutputFormat::WordWrapped;
-        self.output_size = None;
-        let mut rest = words;
-        while let Some(pair) = rest.chunks(2).next() {
-            let (what, value) = (pair[0].to_ascii_lowercase(), pair.get(1).map(|v| v.to_ascii_lowercase()));
-            match (what.as_str(), value.as_deref()) {
-                ("size", Some("unlimited" | "unl")) => self.output_size = None,
-                ("size", Some(n)) => self.output_size = Some(number("size", n, 2000, 1_000_000)?),
-                (w, Some(f)) if w.starts_with("for") => {
-                    self.output_format = match f {
-                        f if f.starts_with("wra") => OutputFormat::Wrapped,
-                        f if f.starts_with("wor") => OutputFormat::WordWrapped,
-                        f if f.starts_with("tru") => OutputFormat::Truncated,
-                        _ => return Err(format!("SP2-0158: unknown SET option \"{f}\"")),
-                    };
-                }
-                _ => break,
-            }
-            rest = &rest[2..];
-        }
-        Ok(rest)
-    }
-
-    /// The call that makes `dbms_output` keep lines for the shell.
-    pub fn enable_output(&self) -> String {
-        let size = self.output_size.map_or_else(|| "null".into(), |n| n.to_string());
-        format!("begin dbms_output.enable({size}); end;")
-    }
-
-    fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            "arraysize" => self.arraysize = number(name, value, 1, 5000)? as u32,
-            "autoprint" => self.autoprint = parse_on_off(value).unwrap_or(self.autoprint),
-            "autocommit" => self.autocommit = parse_on_off(value).unwrap_or(value.parse::<u64>().is_ok()),
-            "colsep" | "space" => {
-                self.colsep =
-                    if name == "space" { " ".repeat(number(name, value, 0, 10)? as usize) } else { value.to_string() }
-            }
-            "define" | "scan" => {
-                self.define = match parse_on_off(value) {
-                    Some(true) => Some('&'),
-                    Some(false) => None,
-                    None => value.chars().next(),
-                }
-            }
-            "echo" => self.echo = on_off(name, value)?,
-            "escape" => {
-                self.escape = match parse_on_off(value) {
-                    Some(true) => Some('\\'),
-                    Some(false) => None,
-                    None => value.chars().next(),
-                }
-            }
-            "feedback" => {
-                self.feedback = match parse_on_off(value) {
-                    Some(true) => Some(1),
-                    Some(false) => None,
-                    None if value.eq_ignore_ascii_case("only") => Some(1),
-                    None => match number(name, value, 0, 50000)? {
-                        0 => None,
-                        n => Some(n),
-                    },
-                }
-            }
-            "heading" => self.heading = on_off(name, value)?,
-            "headsep" => self.headsep = value.chars().next().unwrap_or('|'),
-            "linesize" => self.linesize = number(name, value, 1, 32767)? as usize,
-            "long" => self.long = number(name, value, 1, 2_000_000_000)? as usize,
-            "newpage" => {
-                self.newpage =
-                    if value.eq_ignore_ascii_case("none") { 0 } else { number(name, value, 0, 999)? as usize }
-            }
-            "null" => self.null = value.to_string(),
-            "numformat" => self.numformat = value.to_string(),
-            "numwidth" => self.numwidth = number(name, value, 2, 128)? as usize,
-            "pagesize" => self.pagesize = number(name, value, 0, 50000)? as usize,
-            "pause" => self.pause = parse_on_off(value).unwrap_or(false),
-            "serveroutput" => self.serveroutput = on_off(name, value)?,
-            "sqlblanklines" => self.sqlblanklines = on_off(name, value)?,
-            "sqlprompt" => self.sqlprompt = value.to_string(),
-            "sqlterminator" => {
-                self.sqlterminator = match parse_on_off(value) {
-                    Some(true) => Some(';'),
-                    Some(false) => None,
-                    None => value.chars().next(),
-                }
-            }
-            "tab" => self.tab = on_off(name, value)?,
-            "termout" => self.termout = on_off(name, value)?,
-            "time" => self.time = on_off(name, value)?,
-            "timing" => self.timing = on_off(name, value)?,
-            "trimout" => self.trimout = on_off(name, value)?,
-            "trimspool" => self.trimspool = on_off(name, value)?,
-            "underline" => {
-                self.underline = match parse_on_off(value) {
-                    Some(true) => Some('-'),
-                    Some(false) => None,
-                    None => value.chars().next(),
-                }
-            }
-            "verify" => self.verify = on_off(name, value)?,
-            "wrap" => self.wrap = on_off(name, value)?,
-            _ => unreachable!("every name of the list is set here"),
-        }
-        Ok(())
-    }
-
-    fn set_markup(&mut self, words: &[String]) -> Result<(), String> {
-        let kind = words.first().map(|word| word.to_ascii_lowercase());
-        let on = words.get(1).and_then(|word| parse_on_off(word));
-        self.markup = match (kind.as_deref(), on) {
-            (Some("html"), _) => match self.html.set(&words[1..])? {
-                Some(true) => Markup::Html,
-                Some(false) => Markup::Text,
-                None => self.markup,
-            },
-            (Some("csv"), Some(true)) => Markup::Csv,
-            (Some("json"), Some(true)) => Markup::Json,
-            (Some("csv" | "json"), Some(false)) => Markup::Text,
-            _ => {
-                return Err(
-                    "SP2-0281: markup missing set option\nUsage: SET MARKUP { HTML | CSV | JSON } { ON | OFF }".into(),
-                );
-            }
-        };
-        Ok(())
-    }
-
-    /// The output of `SHOW name`.
-    pub fn show(&self, name: &str) -> Option<String> {
-        let state = |on: bool| if on { "ON" } else { "OFF" };
-        let full = full_name(name)?;
-        Some(match full {
-            "arraysize" => format!("arraysize {}", self.arraysize),
-            "autocommit" => format!("autocommit {}", state(self.autocommit)),
-            "autoprint" => format!("autoprint {}", state(self.autoprint)),
-            "autotrace" => self.autotrace.show(),
-            "colsep" | "space" => format!("colsep \"{}\"", self.colsep),
-            "define" | "scan" => match self.define {
-                Some(c) => format!("define \"{c}\" (hex {:x})", c as u32),
-                None => "define OFF".into(),
-            },
-            "echo" => format!("echo {}", state(self.echo)),
-            "feedback" => match self.feedback {
-                Some(n) => format!("FEEDBACK ON for {n} or more rows SQL_ID OFF"),
-                None => "feedback OFF SQL_ID OFF".into(),
-            },
-            "heading" => format!("heading {}", state(self.heading)),
-            "headsep" => format!("headsep \"{}\" (hex {:x})", self.headsep, self.headsep as u32),
-            "linesize" => format!("linesize {}", self.linesize),
-            "long" => format!("long {}", self.long),
-            "markup" => format!(
-                "markup {}",
-                match self.markup {
-                    Markup::Text => "HTML OFF CSV OFF JSON OFF",
-                    Markup::Csv => "CSV ON",
-                    Markup::Json => "JSON ON",
-                    Markup::Html => "HTML ON",
-                }
-            ),
-            "newpage" => format!("newpage {}", self.newpage),
-            "null" => format!("null \"{}\"", self.null),
-            "numformat" => format!("numformat \"{}\"", self.numformat),
-            "numwidth" => format!("numwidth {}", self.numwidth),
-            "pagesize" => format!("pagesize {}", self.pagesize),
-            "pause" => format!("PAUSE is {}", state(self.pause)),
-            "escape" => match self.escape {
-                Some(c) => format!("escape \"{c}\" (hex {:x})", c as u32),
-                None => "escape OFF".into(),
-            },
-            "serveroutput" => format!("serveroutput {}", state(self.serveroutput)),
-            "sqlblanklines" => format!("sqlblanklines {}", state(self.sqlblanklines)),
-            "sqlterminator" => match self.sqlterminator {
-                Some(c) => format!("sqlterminator \"{c}\" (hex {:x})", c as u32),
-                None => "sqlterminator OFF".into(),
-            },
-            "sqlprompt" => format!("sqlprompt \"{}\"", self.sqlprompt),
-            "tab" => format!("tab {}", state(self.tab)),
-            "termout" => format!("termout {}", state(self.termout)),
-            "time" => format!("time {}", state(self.time)),
-            "timing" => format!("timing {}", state(self.timing)),
-            "trimout" => format!("trimout {}", state(self.trimout)),
-            "trimspool" => format!("trimspool {}", state(self.trimspool)),
-            "underline" => match self.underline {
-                Some(c) => format!("underline \"{c}\" (hex {:x})", c as u32),
-                None => "underline OFF".into(),
-            },
-            "verify" => format!("verify {}", state(self.verify)),
-            "wrap" => format!("wrap : lines will be {}", if self.wrap { "wrapped" } else { "truncated" }),
-            _ => return None,
-        })
-    }
-
-    /// The names in `SHOW ALL`.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(full, _)| *full).filter(|full| !matches!(*full, "scan" | "space"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::words;
-
-    fn set(settings: &mut Settings, line: &str) -> Result<(), String> {
-        settings.set(&words(line))
-    }
-
-    #[test]
-    fn several_variables_are_set_by_one_line_and_by_abbreviations() {
-        let mut s = Settings::default();
-        set(&mut s, "lines 200 pages 0 feed off").unwrap();
-        assert_eq!((s.linesize, s.pagesize, s.feedback), (200, 0, None));
-        set(&mut s, "feedback 1").unwrap();
-        assert_eq!(s.feedback, Some(1));
-        set(&mut s, "define #").unwrap();
-        assert_eq!(s.define, Some('#'));
-        set(&mut s, "serveroutput on size unlimited format wrapped feedback off").unwrap();
-        assert!(s.serveroutput && s.feedback.is_none() && s.output_size.is_none());
-        set(&mut s, "serveroutput on size 2000 tab off pages 7").unwrap();
-        assert_eq!((s.output_size, s.tab, s.pagesize), (Some(2000), false, 7));
-        set(&mut s, "longchunksize 2000 long 500 recsep off verify off").unwrap();
-        assert_eq!((s.long, s.verify), (500, false));
-        set(&mut s, "colsep '|'").unwrap();
-        assert_eq!(s.colsep, "|");
-    }
-
-    #[test]
-    fn a_wrong_name_or_value_is_told_and_changes_nothing() {
-        let mut s = Settings::default();
-        assert!(set(&mut s, "nonsense 1").unwrap_err().starts_with("SP2-0158"));
-        assert!(set(&mut s, "linesize 0").unwrap_err().starts_with("SP2-0267"));
-        assert!(set(&mut s, "linesize x").unwrap_err().starts_with("SP2-0268"));
-        assert!(set(&mut s, "echo maybe").unwrap_err().starts_with("SP2-0265"));
-        assert_eq!(s.linesize, 80);
-    }
-
-    #[test]
-    fn every_name_can_be_shown() {
-        let s = Settings::default();
-        for name in Settings::names() {
-            assert!(s.show(name).is_some(), "{name}");
-        }
-    }
+/// The names in `SHOW ALL`.
+pub fn names() -> Vec<&'static str> {
+    let kept = KEPT.iter().map(|(full, ..)| *full);
+    let mut all: Vec<&str> =
+        NAMES.iter().map(|(full, _)| *full).chain(kept).filter(|full| !matches!(*full, "scan" | "space")).collect();
+    all.sort_unstable();
+    all
 }

@@ -2,14 +2,17 @@
 
 use crate::autotrace::Observer;
 use crate::input::{LineReader, NoLine, ScriptEnded, Scripts};
+use crate::layout::{ColumnFormats, text_of};
 use crate::logon::Connector;
 use crate::output::Output;
-use crate::report::{ColumnFormats, text_of};
+use crate::report::{Asker, PageEnd};
+use crate::set::Changes;
 use crate::settings::{Markup, Settings};
-use crate::substitute::Variables;
+use crate::substitute::{Marks, Variables};
 use client::{BreakHandle, Client, ClientError, Credentials};
 use std::sync::{Arc, Mutex};
-use types::{DataType, Value};
+use std::time::Instant;
+use types::{DataType, Date, Value};
 
 /// The action of `WHENEVER`.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +78,14 @@ pub struct Shell<'a> {
     pub(crate) last_unit: Option<(String, String)>,
     /// The statement buffer, line by line.
     pub(crate) buffer: Vec<String>,
+    /// The number of the buffer's current line, from 1 on.
+    pub(crate) current: usize,
+    /// Where the last report ended on its page.
+    pub(crate) page_end: PageEnd,
+    /// The timers of `TIMING START`, the innermost last.
+    pub(crate) timers: Vec<(String, Instant)>,
+    /// Statements since the last commit of `SET AUTOCOMMIT n`.
+    pub(crate) uncommitted: u64,
     pub(crate) ended: Option<Ended>,
     pub(crate) history: Vec<String>,
 }
@@ -104,6 +115,10 @@ impl<'a> Shell<'a> {
             observer: None,
             last_unit: None,
             buffer: Vec::new(),
+            current: 0,
+            page_end: PageEnd::default(),
+            timers: Vec::new(),
+            uncommitted: 0,
             ended: None,
             history: Vec::new(),
         }
@@ -127,7 +142,7 @@ impl<'a> Shell<'a> {
             return;
         }
         let all: Vec<String> = std::iter::once("markup".to_string()).chain(words.iter().cloned()).collect();
-        if let Err(message) = self.settings.set(&all) {
+        if let Err(message) = self.settings.set(&all, &mut Changes::default()) {
             self.out.line(&message);
         }
         self.obey_markup();
@@ -144,7 +159,7 @@ impl<'a> Shell<'a> {
         for (at, argument) in arguments.iter().enumerate() {
             self.variables.define(&(at + 1).to_string(), argument);
         }
-        if let Err(message) = self.scripts.open(name, beside) {
+        if let Err(message) = self.scripts.open(name, beside, &self.settings.suffix) {
             self.out.line(&message);
             self.os_error();
         }
@@ -186,7 +201,13 @@ impl<'a> Shell<'a> {
     /// Replaces the variables of one line; asks for undefined ones.
     pub(crate) fn replace(&mut self, line: &str, mark: char) -> Result<Option<String>, String> {
         let mut variables = std::mem::take(&mut self.variables);
-        let replaced = variables.replace(line, mark, self.settings.escape, &mut |name| {
+        // _DATE is the day of its use, unless the user has defined it.
+        let dated = line.contains(mark) && variables.get("_DATE").is_none();
+        if dated {
+            variables.define("_DATE", &self.today());
+        }
+        let marks = Marks { substitution: mark, escape: self.settings.escape, end: self.settings.concat };
+        let replaced = variables.replace(line, marks, &mut |name| {
             let prompt = format!("Enter value for {name}: ");
             if self.reader.is_terminal() {
                 self.out.flush();
@@ -196,8 +217,47 @@ impl<'a> Shell<'a> {
             }
             self.reader.read(&prompt).ok()
         });
+        if dated {
+            variables.undefine("_DATE");
+        }
         self.variables = variables;
         replaced
+    }
+
+    /// The day in the session's format.
+    fn today(&self) -> String {
+        let seconds = (os::clock::wall_ns() / 1_000_000_000) as i64;
+        let local = seconds + i64::from(os::clock::utc_offset_seconds(seconds));
+        let mut text = String::new();
+        if let Ok(date) = Date::from_unix(local) {
+            // The server has accepted the format.
+            let _ = types::format::date_to_char(&date, &self.settings.nls.date_format, &self.settings.nls, &mut text);
+        }
+        text
+    }
+
+    /// Puts a statement into the buffer; its last line becomes the current one.
+    pub(crate) fn keep_statement(&mut self, lines: Vec<String>) {
+        self.current = lines.len();
+        self.buffer = lines;
+    }
+
+    /// Keeps a command or statement for `HISTORY`.
+    pub(crate) fn remember(&mut self, text: &str) {
+        let most = self.settings.history;
+        if most == 0 {
+            return;
+        }
+        if self.history.len() >= most {
+            self.history.drain(..=self.history.len() - most);
+        }
+        self.history.push(text.to_string());
+    }
+
+    /// What the titles of a report show of the session.
+    pub(crate) fn asker(&self) -> Asker {
+        let user = self.session.as_ref().map_or(String::new(), |s| s.welcome().user.clone());
+        Asker { user, code: self.last_code }
     }
 
     /// A value in the session's formats.

@@ -2,6 +2,17 @@
 
 use std::collections::HashMap;
 
+/// The characters of substitution.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Begins a variable.
+    pub substitution: char,
+    /// Before the mark makes it an ordinary character.
+    pub escape: Option<char>,
+    /// Ends a name and is left out: `SET CONCAT`.
+    pub end: Option<char>,
+}
+
 /// The defined variables; names are folded to upper case.
 #[derive(Default)]
 pub struct Variables {
@@ -31,18 +42,18 @@ impl Variables {
         all
     }
 
-    /// Replaces the variables of a line; `escape` before a mark makes it an ordinary character. `ask` supplies the
-    /// value of an undefined variable (`None`: the input has ended). Returns `None` when nothing was replaced.
+    /// Replaces the variables of a line. `ask` supplies the value of an undefined variable (`None`: the input has
+    /// ended). Returns `None` when nothing was replaced.
     ///
     /// # Errors
     /// The name of the variable that could not be replaced.
     pub fn replace(
         &mut self,
         line: &str,
-        mark: char,
-        escape: Option<char>,
+        marks: Marks,
         ask: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Option<String>, String> {
+        let Marks { substitution: mark, escape, end: dot } = marks;
         if !line.contains(mark) {
             return Ok(None);
         }
@@ -89,7 +100,7 @@ impl Variables {
             out.push_str(&value);
             changed = true;
             rest = &after[end..];
-            rest = rest.strip_prefix('.').unwrap_or(rest);
+            rest = dot.and_then(|dot| rest.strip_prefix(dot)).unwrap_or(rest);
         }
         out.push_str(rest);
         Ok(changed.then_some(out))
@@ -101,7 +112,8 @@ mod tests {
     use super::*;
 
     fn replace(v: &mut Variables, line: &str) -> Result<Option<String>, String> {
-        v.replace(line, '&', Some('\\'), &mut |name| (name == "ask").then(|| "asked".to_string()))
+        let marks = Marks { substitution: '&', escape: Some('\\'), end: Some('.') };
+        v.replace(line, marks, &mut |name| (name == "ask").then(|| "asked".to_string()))
     }
 
     #[test]

@@ -2,6 +2,11 @@
 
 /// Splits a command line into words; quotes hold a word together and are removed.
 pub fn words(line: &str) -> Vec<String> {
+    quoted_words(line).into_iter().map(|(word, _)| word).collect()
+}
+
+/// Like [`words`], with a mark for those in quotes. A quote that is doubled inside quotes stands for itself.
+pub fn quoted_words(line: &str) -> Vec<(String, bool)> {
     let mut out = Vec::new();
     let mut chars = line.chars().peekable();
     loop {
@@ -10,9 +15,10 @@ pub fn words(line: &str) -> Vec<String> {
             return out;
         };
         let mut word = String::new();
-        if first == '\'' || first == '"' {
-            for c in chars.by_ref() {
-                if c == first {
+        let quoted = first == '\'' || first == '"';
+        if quoted {
+            while let Some(c) = chars.next() {
+                if c == first && chars.next_if_eq(&first).is_none() {
                     break;
                 }
                 word.push(c);
@@ -23,7 +29,7 @@ pub fn words(line: &str) -> Vec<String> {
                 word.push(c);
             }
         }
-        out.push(word);
+        out.push((word, quoted));
     }
 }
 
@@ -96,6 +102,7 @@ mod tests {
     #[test]
     fn quotes_hold_words_together() {
         assert_eq!(words("a 'b c' \"d\" e'f"), ["a", "b c", "d", "e'f"]);
+        assert_eq!(quoted_words("a 'it''s' ''"), [("a".into(), false), ("it's".into(), true), (String::new(), true)]);
         assert_eq!(words("  "), Vec::<String>::new());
         assert_eq!(split_word("  set echo on"), ("set", "echo on"));
     }

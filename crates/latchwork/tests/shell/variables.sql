@@ -42,3 +42,7 @@ update t set n = n * 2 where n = :n returning substr(rowid, 1, 1), n into :v, :n
 print n
 print v
 variable
+-- Predefined variables: the day's length is that of DD-MON-RR.
+select length('&_date') days, '&_user' u, '&_privilege' p, '&_sqlplus_release' r from dual;
+define _date = fixed
+prompt &_date
