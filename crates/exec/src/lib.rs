@@ -32,6 +32,7 @@ mod machine;
 mod measure;
 pub mod objects;
 mod options;
+mod pairs;
 pub mod parallel;
 mod restart;
 mod sampling;
