@@ -151,6 +151,9 @@ impl Compiler<'_> {
                 aggregate_type(kind, args, pos)?
             }
         };
+        if *distinct && is_of_pairs(kind) {
+            return Err(Ora::new(30482).at(pos));
+        }
         if *distinct {
             let place = |at: usize| given.get(at).map_or(pos, |arg| arg.value.pos.0);
             args.iter().enumerate().try_for_each(|(at, arg)| check_comparable(&arg.ty, place(at)))?;
@@ -346,6 +349,25 @@ fn is_window_only(kind: AggKind) -> bool {
     )
 }
 
+/// Whether the function has a dependent and an independent variable.
+fn is_of_pairs(kind: AggKind) -> bool {
+    use AggKind::*;
+    matches!(
+        kind,
+        Corr | CovarPop
+            | CovarSamp
+            | RegrSlope
+            | RegrIntercept
+            | RegrCount
+            | RegrR2
+            | RegrAvgx
+            | RegrAvgy
+            | RegrSxx
+            | RegrSyy
+            | RegrSxy
+    )
+}
+
 /// Whether a call asks for the rank of a hypothetical row: `RANK(values) WITHIN GROUP (ORDER BY …)`.
 fn is_hypothetical(kind: AggKind, call: &ast::Call) -> bool {
     use AggKind::*;
@@ -355,8 +377,7 @@ fn is_hypothetical(kind: AggKind, call: &ast::Call) -> bool {
 fn check_arg_count(kind: AggKind, n: usize, pos: u32) -> Result<()> {
     use AggKind::*;
     let (least, most) = match kind {
-        Corr | CovarPop | CovarSamp | RegrSlope | RegrIntercept | RegrCount | RegrR2 | RegrAvgx | RegrAvgy
-        | RegrSxx | RegrSyy | RegrSxy => (2, 2),
+        _ if is_of_pairs(kind) => (2, 2),
         CountStar | RowNumber | Rank | DenseRank | PercentRank | CumeDist | GroupId => (0, 0),
         Listagg | NthValue => (1 + usize::from(kind == NthValue), 2),
         Lag | Lead => (1, 3),

@@ -15,7 +15,29 @@ fn whole(n: u32) -> Expr {
     Expr::new(Node::Const(Value::Number(n.into())), number())
 }
 
+/// A function of this crate's own over a collection; its result may get another type.
+fn function(name: &str, args: Vec<Expr>, pos: u32) -> Result<Expr> {
+    let (func, args, ty) = crate::function_types::resolve(name, args, pos)?;
+    Ok(Expr::new(Node::Func(func, args), ty))
+}
+
 impl Compiler<'_> {
+    /// The definition of a schema type; loaded if the statement does not name it, with a dependency of the plan.
+    pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+        if let Some(def) = id.built_in() {
+            return Ok(Some(std::rc::Rc::new(def)));
+        }
+        let object = types::ObjectId(id.0);
+        self.depend(object);
+        if let Some(def) = self.functions.type_def(id) {
+            return Ok(Some(def));
+        }
+        // Looking up the constructor loads the type.
+        let Some(called) = self.catalog().called(object) else { return Ok(None) };
+        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
+        Ok(self.functions.type_def(id))
+    }
+
     /// A function over collections, if `name` is one.
     pub fn collection_function(&mut self, name: &str, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         match name {
@@ -28,7 +50,7 @@ impl Compiler<'_> {
                 self.distinct_elements(collection, pos).map(Some)
             }
             "POWERMULTISET" | "POWERMULTISET_BY_CARDINALITY" => Err(unsupported("POWERMULTISET", pos)),
-            "VALUE" => self.row_object(call, pos).map(Some),
+            "VALUE" => self.row_object(call),
             _ => Ok(None),
         }
     }
@@ -53,7 +75,7 @@ impl Compiler<'_> {
     }
 
     fn cardinality(&mut self, collection: Expr, pos: u32) -> Result<Expr> {
-        self.scalar_function(functions::CARDINALITY, vec![collection], &[], pos)
+        function(functions::CARDINALITY, vec![collection], pos)
     }
 
     /// SET(collection): each element once.
@@ -62,7 +84,7 @@ impl Compiler<'_> {
         let empty = Expr::once(collection, |collection| {
             let (union, distinct) = (whole(1), whole(1));
             let args = vec![collection.clone(), collection.clone(), union, distinct];
-            self.scalar_function(functions::MULTISET, args, &[], pos)
+            function(functions::MULTISET, args, pos)
         })?;
         Ok(Expr { ty, ..empty })
     }
@@ -86,15 +108,15 @@ impl Compiler<'_> {
         Ok(if negated { negate(is) } else { is })
     }
 
-    /// `VALUE(alias)` of TABLE(collection): the element.
-    fn row_object(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {
-        let [ast::Argument { name: None, value }] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
-        let ExprKind::Name(name) = &value.kind else { return Err(Ora::new(904).at(value.pos.0)) };
-        let Some(alias) = name.as_simple() else { return Err(invalid_identifier(name)) };
+    /// `VALUE(alias)` of TABLE(collection): the element. `None` if no such row source has the alias.
+    fn row_object(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
+        let [ast::Argument { name: None, value }] = &call.args[..] else { return Ok(None) };
+        let ExprKind::Name(name) = &value.kind else { return Ok(None) };
+        let Some(alias) = name.as_simple() else { return Ok(None) };
         let items = self.blocks.iter().rev().flat_map(|block| block.items.iter().rev());
         let found = items.copied().find(|id| self.items[*id].alias == alias);
         let Some(ItemKind::Elements { value: collection, objects }) = found.map(|id| &self.items[id].kind) else {
-            return Err(invalid_identifier(name));
+            return Ok(None);
         };
         let (collection_type, objects) = (collection.ty, *objects);
         let column = |name: &str| {
@@ -103,7 +125,7 @@ impl Compiler<'_> {
             ast::Expr::new(ExprKind::Name(name), value.pos)
         };
         if !objects {
-            return self.operand(&column("COLUMN_VALUE"));
+            return self.operand(&column("COLUMN_VALUE")).map(Some);
         }
         let element = match collection_type {
             DataType::Named(id) => self.type_def(id)?.and_then(|def| def.element()),
@@ -121,7 +143,7 @@ impl Compiler<'_> {
         for attribute in attributes {
             args.push(self.operand(&column(&attribute.name))?);
         }
-        Ok(Expr::new(Node::Call(Rc::new(made), args), element))
+        Ok(Some(Expr::new(Node::Call(Rc::new(made), args), element)))
     }
 
     /// `CAST(COLLECT(value) AS type)`.
@@ -134,7 +156,7 @@ impl Compiler<'_> {
         let collected = collected?.ok_or_else(|| invalid_identifier(&call.name))?;
         let TypeShape::Varray { element: _, limit } = to.shape else { return Ok(collected) };
         let args = vec![collected, whole(to.id.0), whole(limit)];
-        let e = self.scalar_function(functions::RETYPE, args, &[], pos)?;
+        let e = function(functions::RETYPE, args, pos)?;
         Ok(Expr { ty, ..e })
     }
 }

@@ -421,22 +421,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The definition of a schema type; loaded if the statement does not name it, with a dependency of the plan.
-    pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
-        if let Some(def) = id.built_in() {
-            return Ok(Some(std::rc::Rc::new(def)));
-        }
-        let object = types::ObjectId(id.0);
-        self.depend(object);
-        if let Some(def) = self.functions.type_def(id) {
-            return Ok(Some(def));
-        }
-        // Looking up the constructor loads the type.
-        let Some(called) = self.catalog().called(object) else { return Ok(None) };
-        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
-        Ok(self.functions.type_def(id))
-    }
-
     /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` if the name does not begin with a column
     /// of an object type.
     fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {

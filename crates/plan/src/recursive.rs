@@ -4,7 +4,7 @@
 //! the rows of one level through a WITH query without rows of its own, the pump, which the executor fills before each
 //! run. A row of the branch must tell the executor its parent, because cycles and depth-first order depend on the path
 //! of a row. So the pump has one column more than the query, without a name: the parent's state. It goes through the
-//! branch like any column, which is why the branch may contain only operators that keep rows apart.
+//! branch like any column, which is why the branch may contain only operators that keep rows apart (P29).
 //!
 //! Rejected: running the branch for one parent at a time. A branch that joins a table without an index would read the
 //! table once for each row instead of once for each level.
@@ -201,9 +201,18 @@ impl Compiler<'_> {
     fn link_regs(&self, set: &JoinSet, regs: &mut Vec<Reg>) {
         for part in &set.parts {
             part.link.for_each(&mut |e| self.expr_regs(e, &mut |r| regs.push(r)));
-            if let PartKind::Set(inner) = &part.kind {
-                inner.conds.iter().for_each(|e| self.expr_regs(e, &mut |r| regs.push(r)));
-                self.link_regs(inner, regs);
+            match &part.kind {
+                PartKind::Set(inner) => {
+                    inner.conds.iter().for_each(|e| self.expr_regs(e, &mut |r| regs.push(r)));
+                    self.link_regs(inner, regs);
+                }
+                // What a lateral view or a collection reads decides about its rows.
+                PartKind::Leaf(id) => match &self.items[*id].kind {
+                    ItemKind::Derived { lateral, .. } => regs.extend(lateral),
+                    ItemKind::Elements { value, .. } => self.expr_regs(value, &mut |r| regs.push(r)),
+                    _ => {}
+                },
+                PartKind::Full(_) => {}
             }
         }
     }
