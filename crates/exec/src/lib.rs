@@ -28,6 +28,7 @@ mod index;
 mod inner_statement;
 mod join;
 pub mod lobs;
+mod long_list;
 mod machine;
 mod measure;
 pub mod objects;

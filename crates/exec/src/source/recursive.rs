@@ -1,11 +1,11 @@
 //! Recursive WITH queries, level by level.
 //!
 //! The rows of a level are given to the recursive branch through the pump, a WITH query whose rows this row source
-//! sets (E34); the rows that the branch returns are the next level. A level goes to temporary space when it does not fit.
-//! SEARCH BREADTH FIRST sorts each level. SEARCH DEPTH FIRST sorts each level by parent and keys and numbers its rows,
-//! so that the children of a row have adjacent numbers in the order of their keys; when all levels are known, the
-//! number of rows below each row gives its place. Sorting by the path of a row was rejected: paths grow with the depth,
-//! so a chain would need space for the square of its length.
+//! sets (E34); the rows that the branch returns are the next level. A level goes to temporary space when it does not
+//! fit. SEARCH BREADTH FIRST sorts each level. SEARCH DEPTH FIRST sorts each level by parent and keys and numbers its
+//! rows, so that the children of a row have adjacent numbers in the order of their keys; when all levels are known, the
+//! number of rows below each row gives its place. Rejected: sorting by the path of a row. Paths grow with the depth, so
+//! a chain would need space for the square of its length.
 
 use super::RowSource;
 use super::kept_rows::KeptRows;
