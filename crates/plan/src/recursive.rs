@@ -298,9 +298,9 @@ fn branches(query: &ast::Query, name: &ast::Ident) -> Result<(ast::Query, ast::Q
 fn as_query(body: &QueryBody) -> ast::Query {
     match body {
         QueryBody::Nested(query) => (**query).clone(),
-        body => {
-            let pos = first_pos(body);
-            ast::Query { with: Vec::new(), body: body.clone(), order_by: None, limit: None, for_update: None, pos }
+        QueryBody::Select(_) | QueryBody::SetOperation { op: _, all: _, left: _, right: _, pos: _ } => {
+            let (body, pos) = (body.clone(), first_pos(body));
+            ast::Query { with: Vec::new(), body, order_by: None, limit: None, for_update: None, pos }
         }
     }
 }
