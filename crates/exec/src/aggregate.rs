@@ -4,12 +4,14 @@ use crate::builder::Builder;
 use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::hash::{KeySet, push_part};
+use crate::long_list::{LIST_BYTES_MAX, drop_beyond, truncated};
 use crate::machine::Machine;
+use crate::pairs::Pairs;
 use crate::source::sort_keys::Keys;
-use plan::{Agg, AggKind, Reg};
+use plan::{Agg, AggKind, Reg, SortKey};
 use std::cmp::Ordering;
 use types::sorting::sort_checked;
-use types::{Date, Number, Ora, Result, Value};
+use types::{DataType, Date, Number, Ora, Result, Value};
 
 /// An aggregate as the executor runs it.
 pub struct AggCode {
@@ -23,6 +25,11 @@ pub struct AggCode {
     pub ignore_nulls: bool,
     /// NTH_VALUE counts from the end of the frame; the order of PERCENTILE_CONT and PERCENTILE_DISC is descending.
     pub from_last: bool,
+    /// LISTAGG … ON OVERFLOW TRUNCATE: the indicator, and whether the number of values left out follows it.
+    pub truncate: Option<(String, bool)>,
+    /// The key of the hypothetical row of RANK and its kind.
+    hypothetical: Option<Keys>,
+    ty: DataType,
 }
 
 impl AggCode {
@@ -37,6 +44,14 @@ impl AggCode {
             out: a.out,
             ignore_nulls: a.ignore_nulls,
             from_last: a.from_last,
+            truncate: a.truncate.clone(),
+            hypothetical: is_hypothetical(a).then(|| {
+                let values = a.args.iter().zip(&a.order);
+                let keys: Vec<SortKey> =
+                    values.map(|(value, key)| SortKey { expr: value.clone(), ..key.clone() }).collect();
+                Keys::build(&keys, b)
+            }),
+            ty: a.ty,
         }
     }
 
@@ -54,7 +69,14 @@ impl AggCode {
             }
             Median => Core::Values { values: Vec::new(), fraction: Some(half()) },
             PercentileCont | PercentileDisc => Core::Values { values: Vec::new(), fraction: None },
-            Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0 },
+            Collect => Core::Elements(Vec::new()),
+            StatsMode => Core::Values { values: Vec::new(), fraction: Some(Number::default()) },
+            Corr | CovarPop | CovarSamp | RegrSlope | RegrIntercept | RegrCount | RegrR2 | RegrAvgx | RegrAvgy
+            | RegrSxx | RegrSyy | RegrSxy => Core::Pairs(Box::default()),
+            Rank | DenseRank | PercentRank | CumeDist if self.hypothetical.is_some() => {
+                Core::Hypothetical(Box::default())
+            }
+            Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0, kept: 0, left_out: 0 },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
@@ -79,6 +101,18 @@ impl AggCode {
                     | VarSamp
                     | Variance
                     | VarPop
+                    | Corr
+                    | CovarPop
+                    | CovarSamp
+                    | RegrSlope
+                    | RegrIntercept
+                    | RegrCount
+                    | RegrR2
+                    | RegrAvgx
+                    | RegrAvgy
+                    | RegrSxx
+                    | RegrSyy
+                    | RegrSxy
             )
     }
 
@@ -94,6 +128,9 @@ impl AggCode {
         {
             return Ok(());
         }
+        if let Core::Hypothetical(rank) = &mut acc.core {
+            return self.add_to_rank(rank, m, cx);
+        }
         let Some(arg) = self.args.first() else {
             if let Core::Count(n) = &mut acc.core {
                 *n += 1;
@@ -101,7 +138,8 @@ impl AggCode {
             return Ok(());
         };
         let r = arg.eval(m, cx)?;
-        if m.value(r).is_null() {
+        // An element of a collection may be NULL.
+        if m.value(r).is_null() && self.kind != AggKind::Collect {
             return Ok(());
         }
         if let Some(seen) = &mut acc.seen {
@@ -111,7 +149,21 @@ impl AggCode {
                 return Ok(());
             }
         }
-        if let Core::List { items, separator, bytes } = &mut acc.core {
+        if let Core::Elements(elements) = &mut acc.core {
+            let value = m.value(r).clone();
+            let mut key = Vec::new();
+            self.order.encode(m, cx, &mut key)?;
+            elements.push((key, value));
+            return Ok(());
+        }
+        if let Core::Pairs(pairs) = &mut acc.core {
+            let y = m.value(r).to_number(&cx.session.nls)?;
+            let Some(second) = self.args.get(1) else { return Ok(()) };
+            let r = second.eval(m, cx)?;
+            let x = m.value(r).to_number(&cx.session.nls)?;
+            return y.zip(x).map_or(Ok(()), |(y, x)| pairs.add(&y, &x));
+        }
+        if let Core::List { items, separator, bytes, kept, left_out } = &mut acc.core {
             let text = m.value(r).clone();
             let mut key = Vec::new();
             self.order.encode(m, cx, &mut key)?;
@@ -124,18 +176,45 @@ impl AggCode {
                 *separator = Some(s);
             }
             // The list has the same length in any order, so a list that is too long can end the statement here.
-            *bytes += separator.as_ref().filter(|_| !items.is_empty()).map_or(0, String::len);
-            *bytes += text.to_text(&cx.session.nls)?.map_or(0, |text| text.len());
-            if *bytes > functions::SQL_TEXT_MAX {
+            let length = text.to_text(&cx.session.nls)?.map_or(0, |text| text.len());
+            *bytes += separator.as_ref().filter(|_| !items.is_empty()).map_or(0, String::len) + length;
+            if *bytes > functions::SQL_TEXT_MAX && self.truncate.is_none() {
                 return Err(Ora::new(1489));
             }
+            *kept += key.len() + length + size_of::<(Vec<u8>, Value)>();
             items.push((key, text));
+            if *kept > LIST_BYTES_MAX {
+                *left_out += drop_beyond(items, cx)?;
+                *kept = 0;
+            }
             return Ok(());
         }
         acc.core.take(m.value(r), cx)?;
         if let Core::Values { fraction: fraction @ None, .. } = &mut acc.core {
             let r = self.args[1].eval(m, cx)?;
             *fraction = Some(fraction_of(m.value(r), cx)?);
+        }
+        Ok(())
+    }
+
+    /// Counts a row for the rank of the hypothetical row.
+    fn add_to_rank(&self, rank: &mut Hypothetical, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Some(hypothetical) = &self.hypothetical else { return Ok(()) };
+        let mut key = Vec::new();
+        self.order.encode(m, cx, &mut key)?;
+        if rank.rows == 0 {
+            hypothetical.encode(m, cx, &mut rank.key)?;
+        }
+        rank.rows += 1;
+        match key.cmp(&rank.key) {
+            Ordering::Less => {
+                rank.before += 1;
+                if self.kind == AggKind::DenseRank {
+                    rank.keys.insert(key);
+                }
+            }
+            Ordering::Equal => rank.equal += 1,
+            Ordering::Greater => {}
         }
         Ok(())
     }
@@ -227,6 +306,7 @@ impl Acc {
                 *sum = sum.add(more)?;
                 *squares = squares.add(more_squares)?;
             }
+            (Core::Pairs(pairs), Core::Pairs(more)) => pairs.merge(more)?,
             _ => {}
         }
         Ok(())
@@ -238,6 +318,36 @@ impl Acc {
             *n += rows;
         }
     }
+}
+
+/// The rows of a group before and beside a hypothetical row.
+#[derive(Clone, Default)]
+struct Hypothetical {
+    /// The key of the hypothetical row, once there is a row.
+    key: Vec<u8>,
+    rows: u64,
+    before: u64,
+    equal: u64,
+    /// DENSE_RANK: the different keys before it.
+    keys: KeySet,
+}
+
+impl Hypothetical {
+    fn value(&self, kind: AggKind) -> Result<Number> {
+        let whole = Number::from_u64;
+        match kind {
+            AggKind::DenseRank => Ok(whole(self.keys.len() as u64 + 1)),
+            AggKind::PercentRank if self.rows == 0 => Ok(Number::default()),
+            AggKind::PercentRank => whole(self.before).div(&whole(self.rows)),
+            AggKind::CumeDist => whole(self.before + self.equal + 1).div(&whole(self.rows + 1)),
+            _ => Ok(whole(self.before + 1)),
+        }
+    }
+}
+
+fn is_hypothetical(agg: &Agg) -> bool {
+    use AggKind::*;
+    matches!(agg.kind, Rank | DenseRank | PercentRank | CumeDist) && !agg.args.is_empty()
 }
 
 #[derive(Clone)]
@@ -257,11 +367,20 @@ enum Core {
         values: Vec<Value>,
         fraction: Option<Number>,
     },
+    /// COLLECT: elements and the keys of their order.
+    Elements(Vec<(Vec<u8>, Value)>),
+    /// CORR, COVAR_ and REGR_ functions.
+    Pairs(Box<Pairs>),
+    /// RANK and its kind over a hypothetical row.
+    Hypothetical(Box<Hypothetical>),
     List {
         items: Vec<(Vec<u8>, Value)>,
         separator: Option<String>,
         /// Length of the list in bytes.
         bytes: usize,
+        /// Bytes of memory since values were last dropped, and the number of values dropped.
+        kept: usize,
+        left_out: usize,
     },
     Nothing,
 }
@@ -289,7 +408,7 @@ impl Core {
                 }
             }
             Core::Values { values, .. } => values.push(v.clone()),
-            Core::List { .. } | Core::Nothing => {}
+            Core::Elements(_) | Core::Pairs(_) | Core::Hypothetical(_) | Core::List { .. } | Core::Nothing => {}
         }
         Ok(())
     }
@@ -329,12 +448,26 @@ impl Acc {
             }
             Core::Extreme(best, _) => best.clone(),
             Core::Spread { n, sum, squares } => spread(agg.kind, *n, sum, squares)?,
+            Core::Values { values, .. } if agg.kind == AggKind::StatsMode => mode(values, cx)?,
+            Core::Elements(elements) => {
+                // The sort is stable: without an order the elements stay in the order of the rows.
+                sort_checked(elements, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
+                let DataType::Named(ty) = agg.ty else { return Err(Ora::internal("COLLECT without a type")) };
+                let parts = elements.iter().map(|(_, value)| value.clone()).collect();
+                Value::Composite(std::sync::Arc::new(types::Composite { ty, parts }))
+            }
+            Core::Pairs(pairs) => pairs.value(agg.kind)?,
+            Core::Hypothetical(rank) => Value::Number(rank.value(agg.kind)?),
             Core::Values { values, fraction } => match fraction {
                 Some(fraction) if !values.is_empty() => percentile(agg, values, fraction, cx)?,
                 _ => Value::Null,
             },
-            Core::List { items, separator, .. } => {
+            Core::List { items, separator, bytes, left_out, .. } => {
                 sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
+                if let Some((indicator, count)) = agg.truncate.as_ref().filter(|_| *bytes > functions::SQL_TEXT_MAX) {
+                    let separator = separator.as_deref().unwrap_or("");
+                    return truncated(items, separator, indicator, count.then_some(*left_out), cx);
+                }
                 let mut text = String::new();
                 for (i, (_, v)) in items.iter().enumerate() {
                     if i > 0 {
@@ -368,6 +501,18 @@ fn spread(kind: AggKind, n: u64, sum: &Number, squares: &Number) -> Result<Value
         StddevSamp | Stddev | StddevPop => variance.sqrt()?,
         _ => variance,
     }))
+}
+
+/// The most frequent value; of several the least.
+fn mode(values: &mut Vec<Value>, cx: &ExecCtx<'_>) -> Result<Value> {
+    sort_checked(values, Value::sort_cmp, &mut || cx.p.check_cancel())?;
+    let (mut best, mut most) = (Value::Null, 0);
+    for run in values.chunk_by(|a, b| a.sort_cmp(b).is_eq()) {
+        if run.len() > most {
+            (best, most) = (run[0].clone(), run.len());
+        }
+    }
+    Ok(best)
 }
 
 fn half() -> Number {

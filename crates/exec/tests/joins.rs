@@ -302,6 +302,7 @@ fn hash_joins_are_started_again() {
                         // Two rows on its left side.
                         let two = Source::Set {
                             kind: plan::SetKind::UnionAll,
+                            recursion: None,
                             inputs: vec![(Source::Dual, Vec::new()), (Source::Dual, Vec::new())],
                             out: Vec::new(),
                             rows: plan::UNKNOWN_ROWS,

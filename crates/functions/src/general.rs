@@ -214,6 +214,12 @@ pub(crate) fn submultiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) 
     Ok(())
 }
 
+pub(crate) fn cardinality(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Value::Composite(collection) = &args[0] else { return null(out) };
+    *out = Value::Number(types::Number::from_u64(collection.parts.len() as u64));
+    Ok(())
+}
+
 /// MULTISET UNION, INTERSECT and EXCEPT, which treat NULLs as equal.
 pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };

@@ -19,6 +19,7 @@ mod numeric;
 pub mod ops;
 mod raw;
 mod regexp;
+mod sample;
 mod session;
 mod table;
 #[cfg(test)]
@@ -29,6 +30,6 @@ pub use args::{Eval, Returns};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{
-    AT_TIME_ZONE, ATTRIBUTE, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, is_named,
-    lookup, names,
+    AT_TIME_ZONE, ATTRIBUTE, CARDINALITY, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SAMPLE, SUBMULTISET,
+    TO_CHAR_OF_DIGITS, is_named, lookup, names,
 };

@@ -1,7 +1,7 @@
 //! The list of scalar functions, and look-up by name.
 
 use crate::args::{Eval, Returns};
-use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
+use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, text};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.
@@ -34,6 +34,13 @@ pub const MULTISET: &str = " MULTISET";
 /// The locator of a LOB column: the value is followed by the row's ROWID, the number of the table, the position of the
 /// column, and 1 for a BLOB or 0 for a CLOB.
 pub const LOCATOR: &str = " LOCATOR";
+
+/// The number of elements of a collection.
+pub const CARDINALITY: &str = " CARDINALITY";
+
+/// Whether a row belongs to a sample: its ROWID, the percentage, 1 for a sample of blocks or 0 for one of rows, and the
+/// seed; without a seed, each statement has another sample.
+pub const SAMPLE: &str = " SAMPLE";
 
 /// `a SUBMULTISET OF b`.
 pub const SUBMULTISET: &str = " SUBMULTISET";
@@ -243,11 +250,13 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 static FUNCTIONS: &[FnDef] = &[
     pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
     pure(ATTRIBUTE, (2, 2), to_null, general::attribute),
+    pure(CARDINALITY, (1, 1), to_number, general::cardinality),
     pure(LOCATOR, (5, 5), first, general::locator),
     pure(MEMBER, (2, 2), to_boolean, general::member),
     pure(MULTISET, (4, 4), first, general::multiset),
     pure(RETYPE, (2, 3), to_null, general::retype),
     pure(SAME, (2, 2), to_boolean, general::same),
+    pure(SAMPLE, (3, 4), to_boolean, sample::sample),
     pure(SUBMULTISET, (2, 2), to_boolean, general::submultiset),
     pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
     pure("ABS", (1, 1), to_numeric, numeric::abs),

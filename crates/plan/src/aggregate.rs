@@ -17,7 +17,7 @@ impl Compiler<'_> {
         if let Some(window) = &call.over {
             return self.window_function(kind, call, window, pos).map(Some);
         }
-        let is_window_only = is_window_only(kind);
+        let is_window_only = is_window_only(kind) && !is_hypothetical(kind, call);
         let Some(block) = self.blocks.last_mut() else { return Err(Ora::new(934).at(pos)) };
         if is_window_only {
             return Err(Ora::new(30484).at(pos)); // missing window specification
@@ -61,7 +61,14 @@ impl Compiler<'_> {
             from_last,
             over,
             on_overflow,
+            default_on_error,
         } = call;
+        if default_on_error.is_some() {
+            return Err(Ora::new(907).at(pos));
+        }
+        // APPROX_COUNT_DISTINCT is exact here.
+        let distinct = &(*distinct || call.name.as_simple() == Some("APPROX_COUNT_DISTINCT"));
+        let is_hypothetical = is_hypothetical(kind, call);
         let star = matches!(given.first().map(|a| &a.value.kind), Some(ExprKind::Star));
         let kind = if kind == AggKind::Count && star { AggKind::CountStar } else { kind };
         if star && (kind != AggKind::CountStar || *distinct) {
@@ -76,7 +83,13 @@ impl Compiler<'_> {
                 args.push(self.operand(value)?);
             }
         }
-        check_arg_count(kind, args.len(), pos)?;
+        if is_hypothetical {
+            if args.len() != within_group.len() {
+                return Err(Ora::new(909).at(pos));
+            }
+        } else {
+            check_arg_count(kind, args.len(), pos)?;
+        }
         let has_order = |e: &Expr| !matches!(e.ty, types::DataType::Named(_));
         if matches!(kind, AggKind::Min | AggKind::Max) && !args.iter().all(has_order) {
             return Err(Ora::new(22950).at(pos));
@@ -90,7 +103,12 @@ impl Compiler<'_> {
             0 if is_percentile => return Err(Ora::with(2000, &[&"WITHIN"]).at(pos)),
             0 => {}
             1 if is_percentile => {}
-            _ if kind == AggKind::Listagg => {}
+            _ if matches!(kind, AggKind::Listagg | AggKind::Collect) => {}
+            _ if is_hypothetical => {
+                for (arg, key) in args.iter_mut().zip(&order) {
+                    *arg = convert(arg.clone(), &key.expr.ty, pos)?;
+                }
+            }
             _ if is_percentile => return Err(Ora::new(909).at(pos)),
             _ => return Err(Ora::new(923).at(pos)), // WITHIN GROUP is not for this function
         }
@@ -110,10 +128,32 @@ impl Compiler<'_> {
                 order.push(sort_item(self, item)?);
             }
         }
-        if on_overflow.is_some() {
-            return Err(unsupported("ON OVERFLOW", pos));
+        let truncate = match on_overflow {
+            Some(_) if kind != AggKind::Listagg => return Err(Ora::new(907).at(pos)),
+            None | Some(ast::Overflow::Error) => None,
+            Some(ast::Overflow::Truncate { indicator, count }) => {
+                let indicator = match indicator.as_ref().map(|e| (&e.kind, e.pos.0)) {
+                    None => "...".to_owned(),
+                    Some((ExprKind::Literal(ast::Literal::String { text, national: _ }), _)) => text.clone(),
+                    Some((_, pos)) => return Err(Ora::new(30496).at(pos)),
+                };
+                Some((indicator, *count))
+            }
+        };
+        let (args, ty) = match (kind, self.collects.take()) {
+            (AggKind::Collect, Some((ty, element))) => {
+                let args = args.into_iter().map(|arg| convert(arg, &element, pos)).collect::<Result<_>>()?;
+                (args, ty)
+            }
+            (AggKind::Collect, None) => return Err(unsupported("COLLECT without CAST", pos)),
+            (_, collects) => {
+                self.collects = collects;
+                aggregate_type(kind, args, pos)?
+            }
+        };
+        if *distinct && is_of_pairs(kind) {
+            return Err(Ora::new(30482).at(pos));
         }
-        let (args, ty) = aggregate_type(kind, args, pos)?;
         if *distinct {
             let place = |at: usize| given.get(at).map_or(pos, |arg| arg.value.pos.0);
             args.iter().enumerate().try_for_each(|(at, arg)| check_comparable(&arg.ty, place(at)))?;
@@ -131,6 +171,7 @@ impl Compiler<'_> {
             keys: Vec::new(),
             ignore_nulls: *ignore_nulls == Some(true),
             from_last: *from_last || is_descending,
+            truncate,
             out,
             ty,
         })
@@ -254,6 +295,23 @@ fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
         "PERCENTILE_CONT" => AggKind::PercentileCont,
         "PERCENTILE_DISC" => AggKind::PercentileDisc,
         "LISTAGG" => AggKind::Listagg,
+        "COLLECT" if !over => AggKind::Collect,
+        "STATS_MODE" if !over => AggKind::StatsMode,
+        "CORR" => AggKind::Corr,
+        "COVAR_POP" => AggKind::CovarPop,
+        "COVAR_SAMP" => AggKind::CovarSamp,
+        "REGR_SLOPE" => AggKind::RegrSlope,
+        "REGR_INTERCEPT" => AggKind::RegrIntercept,
+        "REGR_COUNT" => AggKind::RegrCount,
+        "REGR_R2" => AggKind::RegrR2,
+        "REGR_AVGX" => AggKind::RegrAvgx,
+        "REGR_AVGY" => AggKind::RegrAvgy,
+        "REGR_SXX" => AggKind::RegrSxx,
+        "REGR_SYY" => AggKind::RegrSyy,
+        "REGR_SXY" => AggKind::RegrSxy,
+        "APPROX_COUNT_DISTINCT" if !over => AggKind::Count,
+        "APPROX_MEDIAN" if !over => AggKind::Median,
+        "APPROX_PERCENTILE" if !over => AggKind::PercentileCont,
         "GROUPING" if !over => AggKind::Grouping,
         "GROUPING_ID" if !over => AggKind::GroupingId,
         "GROUP_ID" if !over => AggKind::GroupId,
@@ -291,9 +349,35 @@ fn is_window_only(kind: AggKind) -> bool {
     )
 }
 
+/// Whether the function has a dependent and an independent variable.
+fn is_of_pairs(kind: AggKind) -> bool {
+    use AggKind::*;
+    matches!(
+        kind,
+        Corr | CovarPop
+            | CovarSamp
+            | RegrSlope
+            | RegrIntercept
+            | RegrCount
+            | RegrR2
+            | RegrAvgx
+            | RegrAvgy
+            | RegrSxx
+            | RegrSyy
+            | RegrSxy
+    )
+}
+
+/// Whether a call asks for the rank of a hypothetical row: `RANK(values) WITHIN GROUP (ORDER BY …)`.
+fn is_hypothetical(kind: AggKind, call: &ast::Call) -> bool {
+    use AggKind::*;
+    matches!(kind, Rank | DenseRank | PercentRank | CumeDist) && !call.within_group.is_empty() && call.over.is_none()
+}
+
 fn check_arg_count(kind: AggKind, n: usize, pos: u32) -> Result<()> {
     use AggKind::*;
     let (least, most) = match kind {
+        _ if is_of_pairs(kind) => (2, 2),
         CountStar | RowNumber | Rank | DenseRank | PercentRank | CumeDist | GroupId => (0, 0),
         Listagg | NthValue => (1 + usize::from(kind == NthValue), 2),
         Lag | Lead => (1, 3),
@@ -325,7 +409,18 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
         Ok(ty)
     };
     let ty = match kind {
+        Collect => return Err(unsupported("COLLECT without CAST", pos)),
         CountStar | Count | Grouping | GroupingId | GroupId | RowNumber | Rank | DenseRank | PercentRank | CumeDist => {
+            number()
+        }
+        Corr | CovarPop | CovarSamp | RegrSlope | RegrIntercept | RegrCount | RegrR2 | RegrAvgx | RegrAvgy
+        | RegrSxx | RegrSyy | RegrSxy => {
+            for arg in &mut args {
+                if !matches!(class(&arg.ty), Class::Number | Class::Text | Class::Float | Class::Double) {
+                    return Err(inconsistent("NUMBER", type_name(&arg.ty), pos));
+                }
+                *arg = convert(arg.clone(), &number(), pos)?;
+            }
             number()
         }
         Sum | Avg | StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop | RatioToReport => {
@@ -335,7 +430,7 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
             Class::Date | Class::Timestamp => args[0].ty,
             _ => numeric(&mut args)?,
         },
-        PercentileDisc => match class(&args[0].ty) {
+        PercentileDisc | StatsMode => match class(&args[0].ty) {
             Class::Lob | Class::Other => return Err(inconsistent("-", type_name(&args[0].ty), pos)),
             _ => args[0].ty,
         },

@@ -35,7 +35,7 @@ pub fn called(call: &ast::Call) -> Called {
     };
     match name.or(dotted.as_deref()) {
         Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
-        Some("LNNVL") => Called::Steady,
+        Some("LNNVL" | "VALIDATE_CONVERSION" | "CARDINALITY" | "SET") => Called::Steady,
         Some(name) if is_special(name) => Called::Steady,
         Some(name) => match functions::lookup(name) {
             Some(f) if !f.deterministic || f.bare => Called::Varying,
@@ -74,6 +74,15 @@ impl Compiler<'_> {
                 let of = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
                 let not_true = Expr::new(Node::Case(vec![(holds, of(0))], Some(Box::new(of(1)))), number());
                 return compare(CmpOp::Eq, not_true, of(1), pos).map(Some);
+            }
+            if let Some(e) = self.collection_function(name, call, pos)? {
+                return Ok(Some(e));
+            }
+            if name == "VALIDATE_CONVERSION" {
+                return self.validate_conversion(call, pos).map(Some);
+            }
+            if let Some(default) = &call.default_on_error {
+                return self.conversion_or(name, call, default, pos).map(Some);
             }
             let known = is_special(name) || crate::function::exists(name);
             if known && call.args.iter().any(|a| a.name.is_some()) {
@@ -116,6 +125,72 @@ impl Compiler<'_> {
             return Ok(Some(e));
         }
         self.host_function(call, pos)
+    }
+
+    /// `VALIDATE_CONVERSION(value AS type, format, settings)`: 1 if CAST would succeed, else 0.
+    fn validate_conversion(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {
+        let [ast::Argument { name: None, value: cast }] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
+        let ExprKind::Cast { expr, ty, default_on_error: None, format } = &cast.kind else {
+            return Err(Ora::new(907).at(pos));
+        };
+        let to = crate::written_types::data_type(ty)?;
+        if !matches!(
+            class(&to),
+            Class::Number
+                | Class::Float
+                | Class::Double
+                | Class::Date
+                | Class::Timestamp
+                | Class::IntervalDs
+                | Class::IntervalYm
+        ) {
+            return Err(Ora::new(43909).at(expr.pos.0));
+        }
+        let value = self.operand(expr)?;
+        let of = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
+        // Only the conversion may fail: an error in the value is an error of the statement.
+        Expr::held(value, |value| {
+            let converted = self.operand_cast(value.clone(), to, format, pos)?;
+            let fails_or_not = Expr::new(Node::IsNull(Box::new(converted), false), DataType::Boolean);
+            let one = Expr::new(Node::Case(vec![(fails_or_not, of(1))], Some(Box::new(of(1)))), number());
+            Ok(Expr::new(Node::OnError(Box::new(one), Box::new(of(0))), number()))
+        })
+    }
+
+    /// `TO_NUMBER(value DEFAULT other ON CONVERSION ERROR, format, settings)` and the like.
+    fn conversion_or(&mut self, name: &str, call: &ast::Call, default: &ast::Expr, pos: u32) -> Result<Expr> {
+        let converts = matches!(
+            name,
+            "TO_NUMBER"
+                | "TO_BINARY_FLOAT"
+                | "TO_BINARY_DOUBLE"
+                | "TO_DATE"
+                | "TO_TIMESTAMP"
+                | "TO_TIMESTAMP_TZ"
+                | "TO_DSINTERVAL"
+                | "TO_YMINTERVAL"
+        );
+        if !converts || call.args.iter().any(|a| a.name.is_some()) {
+            return Err(Ora::new(907).at(default.pos.0));
+        }
+        let mut args = Vec::new();
+        for a in &call.args {
+            args.push(self.operand(&a.value)?);
+        }
+        let default_pos = default.pos.0;
+        let default = self.operand(default)?;
+        let value = args.remove(0);
+        Expr::held(value, |value| {
+            let with = |first: Expr| std::iter::once(first).chain(args.iter().cloned()).collect::<Vec<Expr>>();
+            let converted = self.scalar_function(name, with(value.clone()), &[], pos)?;
+            let ty = converted.ty;
+            let default = match class(&default.ty) {
+                _ if is_null(&default) => Expr::new(Node::Const(Value::Null), ty),
+                Class::Text => self.scalar_function(name, with(default), &[], pos)?,
+                _ => convert(default, &ty, default_pos)?,
+            };
+            Ok(Expr::new(Node::OnError(Box::new(converted), Box::new(default)), ty))
+        })
     }
 
     /// Functions that the compiler turns into other expressions. Returns the arguments if `name` is not one of them.

@@ -136,6 +136,7 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 SetKind::Union => "UNION",
                 SetKind::Intersect => "INTERSECTION",
                 SetKind::Minus => "MINUS",
+                SetKind::Recursive => "UNION ALL (RECURSIVE WITH)",
             };
             writeln!(f, "{pad}{name}")?;
             inputs.iter().try_for_each(|(s, _)| line(s, depth + 1, f))

@@ -21,6 +21,10 @@ impl Operands for Compiler<'_> {
     fn operand_condition(&mut self, e: &ast::Expr) -> Result<Expr> {
         self.condition(e)
     }
+
+    fn operand_cast(&mut self, e: Expr, to: DataType, format: &[ast::Expr], pos: u32) -> Result<Expr> {
+        self.cast_of(e, to, format, pos)
+    }
 }
 
 impl Compiler<'_> {
@@ -80,6 +84,11 @@ impl Compiler<'_> {
                 if let Some(to) = self.named_type(ty)? {
                     if default_on_error.is_some() || !format.is_empty() {
                         return Err(unsupported("CAST to an object or collection", pos));
+                    }
+                    if let ExprKind::Call(call) = &expr.kind
+                        && call.name.as_simple() == Some("COLLECT")
+                    {
+                        return self.collected(call, to, expr.pos.0);
                     }
                     let e = self.expr(expr)?;
                     return self.cast_to_named(e, to, expr.pos.0);
@@ -401,6 +410,7 @@ impl Compiler<'_> {
             from_last: false,
             over: None,
             on_overflow: None,
+            default_on_error: None,
         };
         match self.named_function(&call, pos)? {
             Some(e) => Ok(e),
@@ -409,22 +419,6 @@ impl Compiler<'_> {
                 None => Err(invalid_identifier(name)),
             },
         }
-    }
-
-    /// The definition of a schema type; loaded if the statement does not name it, with a dependency of the plan.
-    pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
-        if let Some(def) = id.built_in() {
-            return Ok(Some(std::rc::Rc::new(def)));
-        }
-        let object = types::ObjectId(id.0);
-        self.depend(object);
-        if let Some(def) = self.functions.type_def(id) {
-            return Ok(Some(def));
-        }
-        // Looking up the constructor loads the type.
-        let Some(called) = self.catalog().called(object) else { return Ok(None) };
-        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
-        Ok(self.functions.type_def(id))
     }
 
     /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` if the name does not begin with a column
@@ -871,7 +865,9 @@ impl Compiler<'_> {
                 })?;
                 Ok(if negated { negate(is) } else { is })
             }
-            _ => Err(unsupported("IS condition", pos)),
+            IsTest::Empty => self.is_empty(value, negated, pos),
+            IsTest::ASet => self.is_a_set(value, negated, pos),
+            IsTest::Dangling | IsTest::Json | IsTest::OfType(_) => Err(unsupported("IS condition", pos)),
         }
     }
 

@@ -281,8 +281,9 @@ impl Compiler<'_> {
             let plain = ast::TableName { as_of: None, ..t.clone() };
             return self.within(as_of, pos, |c| c.table(&plain, set, merge, pos));
         }
-        if let Some(ast::Sample { block: _, percent: _, seed: _ }) = sample {
-            return Err(unsupported("SAMPLE", pos));
+        if let Some(sample) = sample {
+            let plain = ast::TableName { sample: None, ..t.clone() };
+            return self.sampled(&plain, sample, set, merge, pos);
         }
         if partition.is_some() {
             return Err(Ora::new(14501).at(pos)); // object is not partitioned
@@ -335,6 +336,55 @@ impl Compiler<'_> {
             }
             _ => Err(Ora::new(942).at(pos)),
         }
+    }
+
+    /// A table with SAMPLE: a condition on the addresses of its rows.
+    fn sampled(
+        &mut self,
+        t: &ast::TableName,
+        sample: &ast::Sample,
+        set: &mut JoinSet,
+        merge: bool,
+        pos: u32,
+    ) -> Result<()> {
+        let ast::Sample { block, percent, seed } = sample;
+        let mut literal = |e: &ast::Expr| match self.expr(e)?.node {
+            Node::Const(Value::Number(n)) => Ok((n, e.pos.0)),
+            _ => Err(Ora::new(1760).at(e.pos.0)),
+        };
+        let (percent, percent_pos) = literal(percent)?;
+        let seed = seed.as_ref().map(|seed| literal(seed)).transpose()?;
+        let least = types::Number::parse("0.000001").unwrap_or_default();
+        if percent < least || percent > types::Number::from_i64(100) {
+            return Err(Ora::new(30562).at(percent_pos));
+        }
+        if let Some((seed, seed_pos)) = &seed
+            && seed.as_i64().is_none_or(|seed| !(0..=i64::from(u32::MAX)).contains(&seed))
+        {
+            return Err(Ora::with(1428, &[seed]).at(*seed_pos));
+        }
+        // Below an outer join the sample is taken before the join.
+        let mut own = JoinSet::default();
+        self.table(t, if merge { &mut *set } else { &mut own }, merge, pos)?;
+        let id = *self.block().items.last().ok_or_else(|| Ora::internal("SAMPLE without a table"))?;
+        let Some(rowid) = self.rowid_value(id) else { return Err(Ora::new(1446).at(pos)) };
+        let of = |n: types::Number| Expr::new(Node::Const(Value::Number(n)), number());
+        let mut args = vec![rowid, of(percent), of(types::Number::from_i64(i64::from(*block)))];
+        match seed {
+            Some((seed, _)) => args.push(of(seed)),
+            None => {
+                self.volatile += 1;
+                self.unstable += 1;
+            }
+        }
+        let chosen = self.scalar_function(functions::SAMPLE, args, &[], pos)?;
+        if merge {
+            set.conds.push(chosen);
+        } else {
+            own.conds.push(chosen);
+            set.parts.push(Part::inner(PartKind::Set(own)));
+        }
+        Ok(())
     }
 
     /// Checks (ORA-01031) that the session may read a table or view in FROM; with FOR UPDATE that it may lock rows,
@@ -515,6 +565,32 @@ impl Compiler<'_> {
                 set.parts.push(Part::inner(PartKind::Leaf(id)));
                 Ok(())
             }
+            CteKind::Pump(id, state) => {
+                let (id, state) = (*id, *state);
+                let columns = &self.cte_scopes[index].columns;
+                let mut columns: Vec<ItemColumn> =
+                    columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
+                let mut hidden = item_column("", DataType::Raw { len: 2000 }, true);
+                hidden.dropped = true;
+                hidden.value = Some(Expr::new(Node::Reg(state), hidden.ty));
+                columns.push(hidden);
+                let item = Item { alias, schema: None, kind: ItemKind::Cte { id }, columns, rowid: None };
+                let id = self.add_item(item);
+                set.parts.push(Part::inner(PartKind::Leaf(id)));
+                Ok(())
+            }
+            CteKind::Recursive(cte) => {
+                let cte = cte.clone();
+                let hidden = self.cte_scopes.split_off(index);
+                let bound = self.recursive(&cte);
+                self.cte_scopes.extend(hidden);
+                let (rel, out, columns) = bound?;
+                let columns = columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
+                let kind = ItemKind::Derived { rel: Some(Box::new(rel)), out, lateral: Vec::new() };
+                let id = self.add_item(Item { alias, schema: None, kind, columns, rowid: None });
+                set.parts.push(Part::inner(PartKind::Leaf(id)));
+                Ok(())
+            }
             CteKind::Inline(query, names) => {
                 let (query, names) = (query.clone(), names.clone());
                 let place = names.first().map_or(query.pos.0, |name| name.pos.0);
@@ -657,7 +733,9 @@ impl Compiler<'_> {
     fn part_of(&self, set: &JoinSet, reg: Reg) -> Option<usize> {
         set.parts.iter().position(|p| match p.kind {
             PartKind::Leaf(id) => self.item_owns(id, reg),
-            _ => false,
+            // A table with SAMPLE.
+            PartKind::Set(ref own) => own.parts.len() == 1 && self.part_of(own, reg).is_some(),
+            PartKind::Full(_) => false,
         })
     }
 }

@@ -78,7 +78,7 @@ fn keeps_rows(rel: &Rel) -> bool {
         | Rel::Project { input: _, exprs: _, view: _ }
         | Rel::Distinct { input: _, regs: _ }
         | Rel::Group { input: _, keys: _, sets: _, aggs: _, scalar: _ }
-        | Rel::Set { kind: _, inputs: _, out: _ }
+        | Rel::Set { kind: _, inputs: _, out: _, recursion: _ }
         | Rel::Connect(_) => false,
     }
 }

@@ -61,6 +61,7 @@ pub enum Rel {
         kind: SetKind,
         inputs: Vec<(Rel, Vec<Expr>)>,
         out: Vec<Reg>,
+        recursion: Option<Box<Recursion>>,
     },
     Connect(Box<ConnectRel>),
     Limit {

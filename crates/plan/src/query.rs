@@ -17,6 +17,7 @@ use crate::sort_keys::{ordered, sort_key};
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use types::{Ora, Result, Value};
 
 /// Stack bytes for each level of nested set operations, which are built, opened and dropped recursively.
@@ -61,14 +62,12 @@ impl Compiler<'_> {
 
     fn with_clause(&mut self, q: &ast::Query) -> Result<()> {
         for (i, cte) in q.with.iter().enumerate() {
-            let ast::Cte { name, columns: names, query, search_cycle } = cte;
+            let ast::Cte { name, columns: names, query, search, cycle } = cte;
             if self.cte_scopes.iter().rev().take(i).any(|c| c.name == name.name) {
                 return Err(Ora::new(32039).at(name.pos.0));
             }
-            if crate::refs::mentions(query, &name.name) > 0 {
-                return Err(unsupported("recursive WITH", name.pos.0));
-            }
-            if search_cycle.is_some() {
+            let is_recursive = crate::refs::mentions(query, &name.name) > 0;
+            if !is_recursive && (search.is_some() || cycle.is_some()) {
                 return Err(Ora::new(32480).at(name.pos.0));
             }
             let mut uses = crate::refs::mentions_body(q, &name.name);
@@ -79,9 +78,15 @@ impl Compiler<'_> {
             let inline = has_hint(query, "INLINE");
             if !inline && (materialize || uses > 1) {
                 let before = self.unstable;
-                let (rel, out, mut columns, _) = self.built(query, true)?;
+                let (rel, out, columns) = match is_recursive {
+                    true => self.recursive(cte)?,
+                    false => {
+                        let (rel, out, mut columns, _) = self.built(query, true)?;
+                        name_columns(&mut columns, names)?;
+                        (rel, out, columns)
+                    }
+                };
                 if self.unstable == before || materialize {
-                    name_columns(&mut columns, names)?;
                     let id = self.ctes.len();
                     self.ctes.push(LogicalQuery { rel, out, columns: columns.clone() });
                     let kind = CteKind::Shared(id);
@@ -89,7 +94,10 @@ impl Compiler<'_> {
                     continue;
                 }
             }
-            let kind = CteKind::Inline(std::rc::Rc::new(query.clone()), names.clone());
+            let kind = match is_recursive {
+                true => CteKind::Recursive(Rc::new(cte.clone())),
+                false => CteKind::Inline(Rc::new(query.clone()), names.clone()),
+            };
             self.cte_scopes.push(CteScope { name: name.name.clone(), columns: Vec::new(), kind });
         }
         Ok(())
@@ -242,7 +250,7 @@ impl Compiler<'_> {
         let regs: Vec<Reg> = out.iter().map(|(r, _)| *r).collect();
         // Nested UNION ALL is flattened.
         let mut inputs = match ls {
-            Rel::Set { kind: SetKind::UnionAll, inputs, out: inner_out }
+            Rel::Set { kind: SetKind::UnionAll, inputs, out: inner_out, recursion: _ }
                 if kind == SetKind::UnionAll && plain_regs(&left_out, &inner_out) =>
             {
                 inputs
@@ -250,7 +258,7 @@ impl Compiler<'_> {
             other => vec![(other, left_out)],
         };
         inputs.push((rs, right_out));
-        let rel = Rel::Set { kind, inputs, out: regs };
+        let rel = Rel::Set { kind, inputs, out: regs, recursion: None };
         let exprs = out.into_iter().map(|(r, ty)| Expr::new(Node::Reg(r), ty)).collect();
         Ok((rel, exprs, columns))
     }

@@ -20,6 +20,23 @@ pub fn mentions_body(q: &Query, name: &str) -> usize {
     count(name, |f| without_with(q, f))
 }
 
+/// How often the FROM clause of a query's own SELECT names `name`, alone or in joins.
+pub fn mentions_directly(q: &Query, name: &str) -> usize {
+    fn of(t: &TableRef, name: &str) -> usize {
+        match &t.kind {
+            TableRefKind::Table(t) => usize::from(t.name.as_simple() == Some(name)),
+            TableRefKind::Join { kind: _, left, right, constraint: _ } => of(left, name) + of(right, name),
+            TableRefKind::Subquery { query: _, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ }
+            | TableRefKind::Collection { expr: _, outer: _, alias: _ } => 0,
+        }
+    }
+    match &q.body {
+        QueryBody::Select(s) => s.from.iter().map(|t| of(t, name)).sum(),
+        QueryBody::Nested(inner) => mentions_directly(inner, name),
+        QueryBody::SetOperation { op: _, all: _, left: _, right: _, pos: _ } => 0,
+    }
+}
+
 fn count<'a>(name: &str, walk: impl FnOnce(&mut dyn FnMut(Part<'a>))) -> usize {
     let mut n = 0;
     walk(&mut |part| {
@@ -235,9 +252,23 @@ fn each_item<'a>(source: &'a InSource, f: &mut dyn FnMut(&'a Expr)) {
 }
 
 fn each_of_call<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
-    let Call { name: _, distinct: _, args, within_group, keep, ignore_nulls: _, from_last: _, over, on_overflow: _ } =
-        call;
+    let Call {
+        name: _,
+        distinct: _,
+        args,
+        within_group,
+        keep,
+        ignore_nulls: _,
+        from_last: _,
+        over,
+        on_overflow,
+        default_on_error,
+    } = call;
     args.iter().for_each(|a| f(&a.value));
+    default_on_error.iter().for_each(|e| f(e));
+    if let Some(Overflow::Truncate { indicator, count: _ }) = on_overflow {
+        indicator.iter().for_each(|e| f(e));
+    }
     within_group.iter().for_each(|o| f(&o.expr));
     keep.iter().flat_map(|keep| &keep.order_by).for_each(|o| f(&o.expr));
     if let Some(Window { name: _, partition_by, order_by, frame }) = over {

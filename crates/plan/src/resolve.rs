@@ -18,6 +18,8 @@ pub trait Operands {
     fn operand(&mut self, e: &ast::Expr) -> Result<Expr>;
     /// Resolves a condition.
     fn operand_condition(&mut self, e: &ast::Expr) -> Result<Expr>;
+    /// CAST of a resolved value, with a format or none.
+    fn operand_cast(&mut self, e: Expr, to: types::DataType, format: &[ast::Expr], pos: u32) -> Result<Expr>;
 }
 
 /// The queries inside an expression or inside FROM.

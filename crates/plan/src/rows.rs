@@ -252,7 +252,8 @@ impl Plan {
             tree.source(root, &sub.source);
             tree.begins(first, &sub.source);
         }
-        for cte in &self.ctes {
+        // A pump has no rows of its own and no operation.
+        for cte in self.ctes.iter().filter(|cte| !cte.out.is_empty()) {
             let at = tree.add(Some(root), "LOAD AS SELECT", "");
             tree.over.insert(at + 1, (1, true));
             tree.source(at, &cte.source);
@@ -478,6 +479,8 @@ struct Tree {
     /// By operation, those directly above it that are not row sources: see [`Lines::over`].
     over: ByWord<u32, (u32, bool)>,
     above: usize,
+    /// WITH queries without rows of their own.
+    pumps: Vec<usize>,
     query_blocks: Vec<String>,
 }
 
@@ -492,6 +495,7 @@ impl Tree {
             lines: ByWord::default(),
             over: ByWord::default(),
             above: 0,
+            pumps: (0..plan.ctes.len()).filter(|id| plan.ctes[*id].out.is_empty()).collect(),
             query_blocks: plan.query_blocks.clone(),
         };
         let below = plan.ctes.iter().map(|cte| &cte.source).chain(plan.subs.iter().map(|sub| &sub.source));
@@ -733,6 +737,7 @@ impl Tree {
                 at
             }
             Source::Buffer { input, .. } => over(self, "BUFFER", "SORT", &[input]),
+            Source::Cte { id, .. } if self.pumps.contains(id) => over(self, "RECURSIVE WITH PUMP", "", &[]),
             Source::Cte { name, .. } => {
                 let at = over(self, "TABLE ACCESS", "FULL", &[]);
                 self.row(at).object = name.clone();
@@ -756,15 +761,22 @@ impl Tree {
                 over(self, operation, options, &[input])
             }
             Source::Window { input, .. } => over(self, "WINDOW", "SORT", &[input]),
-            Source::Set { kind, inputs, .. } => {
+            Source::Set { kind, inputs, recursion, .. } => {
                 let name = match kind {
                     SetKind::UnionAll => "UNION-ALL",
                     SetKind::Union => "UNION",
                     SetKind::Intersect => "INTERSECTION",
                     SetKind::Minus => "MINUS",
+                    SetKind::Recursive => "UNION ALL (RECURSIVE WITH)",
+                };
+                let is_depth_first = |r: &Recursion| r.search.as_ref().is_some_and(|search| search.depth_first);
+                let order = match recursion.as_deref() {
+                    Some(recursion) if is_depth_first(recursion) => "DEPTH FIRST",
+                    Some(_) => "BREADTH FIRST",
+                    None => "",
                 };
                 let inputs: Vec<_> = inputs.iter().map(|(source, _)| source).collect();
-                over(self, name, "", &inputs)
+                over(self, name, order, &inputs)
             }
             Source::ConnectBy(c) => self.connect_by(parent, c),
             Source::Limit { input, .. } => over(self, "VIEW", "", &[input]),

@@ -207,6 +207,10 @@ pub enum CteKind {
     Shared(usize),
     /// Expanded again at each use.
     Inline(Rc<ast::Query>, Vec<ast::Ident>),
+    /// Names itself, and is compiled at each use.
+    Recursive(Rc<ast::Cte>),
+    /// The query inside its own recursive branch: the rows of a level, and the register of the parent's state.
+    Pump(usize, Reg),
 }
 
 /// The state of one compilation.
@@ -303,6 +307,8 @@ pub struct Compiler<'c> {
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
     /// Whether the catalog is told if a view compiles; not when views are only examined.
     pub tells_verdicts: bool,
+    /// Inside CAST(COLLECT(…) AS type): the type, and that of its elements.
+    pub collects: Option<(DataType, DataType)>,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
 }
@@ -347,6 +353,7 @@ impl<'c> Compiler<'c> {
             expanding: false,
             subs: Vec::new(),
             ctes: Vec::new(),
+            collects: None,
             cte_scopes: Vec::new(),
             views: Vec::new(),
             resolved: 0,

@@ -92,4 +92,8 @@ fn visit_call(call: &Call, f: &mut dyn FnMut(&Expr)) {
     for expr in call.over.iter().flat_map(|window| &window.partition_by) {
         visit_expr(expr, f);
     }
+    call.default_on_error.iter().for_each(|e| visit_expr(e, f));
+    if let Some(Overflow::Truncate { indicator, .. }) = &call.on_overflow {
+        indicator.iter().for_each(|e| visit_expr(e, f));
+    }
 }

@@ -264,3 +264,9 @@ analyze table t compute statistics
 analyze index i validate structure
 purge recyclebin
 purge table t
+with r (n, m) as (select 1, 2 from dual union all select n + 1, m from r where n < 5) search depth first by n desc nulls last, m set o cycle n, m set c to 'Y' default 'N' select * from r
+with r (n) as (select 1 from dual union all select n + 1 from r where n < 5) search breadth first by n set o select * from r
+select listagg(a, ',' on overflow truncate 'more' without count) within group (order by a), listagg(a on overflow error) within group (order by a), listagg(distinct a, ';' on overflow truncate) within group (order by a) from t
+select to_number(a default 0 on conversion error, '999', 'nls_numeric_characters='',.'''), to_date(a default null on conversion error) from t
+select validate_conversion(a as number), validate_conversion(a || b as date, 'DD/MM/YYYY', 'nls_date_language=american') from t
+select set(a), cardinality(set(b)) from t where a is a set and b is not empty

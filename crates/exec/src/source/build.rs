@@ -6,6 +6,7 @@ use super::counted::Counted;
 use super::group::Group;
 use super::loops::Loops;
 use super::op::Op;
+use super::recursive::Recursive;
 use super::scan::Scan;
 use super::set::Set;
 use super::sort::{Distinct, Sort};
@@ -123,8 +124,12 @@ impl Op {
             Source::Window { input, funcs, regs, .. } => {
                 Op::Window(Box::new(Window::build(Op::build(input, b)?, funcs, regs, b)))
             }
-            Source::Set { kind, inputs, out, .. } => {
-                let inputs = inputs.iter().map(|(s, e)| Ok((Op::build(s, b)?, b.codes(e)))).collect::<Result<_>>()?;
+            Source::Set { kind, inputs, out, recursion, .. } => {
+                let inputs: Vec<_> =
+                    inputs.iter().map(|(s, e)| Ok((Op::build(s, b)?, b.codes(e)))).collect::<Result<_>>()?;
+                if let Some(recursion) = recursion {
+                    return Ok(Op::Recursive(Box::new(Recursive::build(recursion, inputs, out)?)));
+                }
                 Op::Set(Box::new(Set::new(*kind, inputs, out)))
             }
             Source::ConnectBy(c) => {

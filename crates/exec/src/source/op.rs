@@ -14,6 +14,7 @@ use super::group::Group;
 use super::hash_join::HashJoin;
 use super::loops::Loops;
 use super::merge_join::MergeJoin;
+use super::recursive::Recursive;
 use super::scan::Scan;
 use super::set::Set;
 use super::sort::{Distinct, Sort};
@@ -63,6 +64,7 @@ pub enum Op {
     Group(Box<Group<Op>>),
     Window(Box<Window<Op>>),
     Set(Box<Set<Op>>),
+    Recursive(Box<Recursive<Op>>),
     Connect(Box<Connect<Op>>),
     Limit(Box<Limit<Op>>),
     ForUpdate(Box<ForUpdate<Op>>),
@@ -102,6 +104,7 @@ impl RowSource for Op {
             Op::Group(g) => g.open(m),
             Op::Window(w) => w.open(m),
             Op::Set(s) => s.open(m, cx)?,
+            Op::Recursive(r) => r.open(m),
             Op::Connect(c) => c.open(),
             Op::Limit(l) => l.open(m, cx)?,
             Op::ForUpdate(f) => f.open(m, cx)?,
@@ -220,6 +223,7 @@ impl RowSource for Op {
             Op::Group(g) => g.next(m, cx),
             Op::Window(w) => w.next(m, cx),
             Op::Set(s) => s.next(m, cx),
+            Op::Recursive(r) => r.next(m, cx),
             Op::Connect(c) => c.next(m, cx),
             Op::Limit(l) => l.next(m, cx),
             Op::ForUpdate(f) => f.next(m, cx),

@@ -102,6 +102,7 @@ impl<S: RowSource> Set<S> {
         match self.kind {
             SetKind::UnionAll | SetKind::Union => self.next_union(m, cx),
             SetKind::Intersect | SetKind::Minus => self.next_filtered(m, cx),
+            SetKind::Recursive => Err(Ora::internal("a recursive WITH query as a set operation")),
         }
     }
 

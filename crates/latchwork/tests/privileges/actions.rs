@@ -114,6 +114,11 @@ pub const ACTIONS: &[Action] = &[
     // Rows.
     rows("select a from {t}", &[READ]),
     rows("select count(*) from {t} where exists (select null from {t})", &[READ]),
+    rows(
+        "select n from (with r (n) as (select 1 from dual union all select n + 1 from r, {t} where n < 3) select n from r)",
+        &[READ],
+    ),
+    rows("select a from {t} sample (50) seed (1)", &[READ]),
     rows("select a from {t} for update", &[SELECT]),
     rows("insert into {t} (a) values (9)", &[INSERT_A]),
     rows("insert into {t} (a, b) values (9, 9)", &[INSERT]),

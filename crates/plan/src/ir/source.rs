@@ -100,6 +100,41 @@ pub enum SetKind {
     Union,
     Intersect,
     Minus,
+    /// A recursive WITH query: the first input gives its first rows, the second one the children of the rows of a
+    /// level. [`Recursion`] has the rest.
+    Recursive,
+}
+
+/// The parts of a recursive WITH query that its inputs do not have. The outputs of the two inputs are its columns and
+/// one more: the state of the row's parent, which the executor makes (NULL in the first input).
+#[derive(Clone, Debug, PartialEq, Image)]
+pub struct Recursion {
+    /// The WITH query, without rows of its own, through which the second input reads the rows of a level.
+    pub pump: usize,
+    /// Number of columns.
+    pub columns: usize,
+    pub search: Option<SearchOrder>,
+    pub cycle: Option<CycleMark>,
+    /// Without CYCLE, the columns that the conditions of the second input read: a row equal to an ancestor in all of
+    /// them is ORA-32044.
+    pub compared: Vec<usize>,
+}
+
+/// SEARCH: columns with whether they descend and whether their NULLs come first, and the register of the row's number.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub struct SearchOrder {
+    pub depth_first: bool,
+    pub keys: Vec<(usize, bool, bool)>,
+    pub sequence: Reg,
+}
+
+/// CYCLE: a row equal to an ancestor in these columns has the mark `value` and no children.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub struct CycleMark {
+    pub columns: Vec<usize>,
+    pub mark: Reg,
+    pub value: String,
+    pub otherwise: String,
 }
 
 /// Aggregate functions built into the executor.
@@ -122,17 +157,35 @@ pub enum AggKind {
     PercentileCont,
     PercentileDisc,
     Listagg,
+    /// CAST(COLLECT(x) AS type): a collection of the aggregate's type.
+    Collect,
+    /// STATS_MODE: the most frequent value, of several the least.
+    StatsMode,
+    // The arguments are the dependent and the independent variable.
+    Corr,
+    CovarPop,
+    CovarSamp,
+    RegrSlope,
+    RegrIntercept,
+    RegrCount,
+    RegrR2,
+    RegrAvgx,
+    RegrAvgy,
+    RegrSxx,
+    RegrSyy,
+    RegrSxy,
     /// GROUPING(x): 1 where the key is rolled up. `args` is empty; `keys` says which.
     Grouping,
     GroupingId,
     /// GROUP_ID().
     GroupId,
-    // Window functions only.
-    RowNumber,
+    // With arguments, aggregates over a hypothetical row with these values in `order`; otherwise window functions.
     Rank,
     DenseRank,
     PercentRank,
     CumeDist,
+    // Window functions only.
+    RowNumber,
     Ntile,
     Lag,
     Lead,
@@ -156,6 +209,8 @@ pub struct Agg {
     pub ignore_nulls: bool,
     /// NTH_VALUE … FROM LAST; for PERCENTILE_CONT and PERCENTILE_DISC: descending order.
     pub from_last: bool,
+    /// LISTAGG … ON OVERFLOW TRUNCATE: the indicator, and whether the number of values left out follows it.
+    pub truncate: Option<(String, bool)>,
     pub out: Reg,
     pub ty: DataType,
 }
@@ -347,6 +402,7 @@ pub enum Source {
         kind: SetKind,
         inputs: Vec<(Source, Vec<Expr>)>,
         out: Vec<Reg>,
+        recursion: Option<Box<Recursion>>,
         rows: f64,
     },
     ConnectBy(Box<ConnectBy>),

@@ -25,6 +25,9 @@ use crate::logical::*;
 use crate::scope::Compiler;
 use types::{Ora, Result};
 
+/// Levels of a recursive WITH query, for want of statistics.
+const LEVELS: f64 = 3.0;
+
 /// A statement's trees as row sources.
 #[derive(Default)]
 pub struct Physical {
@@ -132,7 +135,9 @@ impl Compiler<'_> {
                 let cost = cost + cost::sort(rows, regs.len()) * funcs.len() as f64;
                 Planned::new(Source::Window { input: Box::new(source), funcs: funcs.clone(), regs, rows }, rows, cost)
             }
-            Rel::Set { kind, inputs, out } => self.plan_set_operation(*kind, inputs, out)?,
+            Rel::Set { kind, inputs, out, recursion } => {
+                self.plan_set_operation(*kind, inputs, out, recursion.clone())?
+            }
             Rel::Connect(c) => self.plan_connect(c)?,
             Rel::Limit { input, offset, count, percent, ties } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
@@ -165,23 +170,35 @@ impl Compiler<'_> {
         })
     }
 
-    fn plan_set_operation(&mut self, kind: SetKind, inputs: &[(Rel, Vec<Expr>)], out: &[Reg]) -> Result<Planned> {
+    fn plan_set_operation(
+        &mut self,
+        kind: SetKind,
+        inputs: &[(Rel, Vec<Expr>)],
+        out: &[Reg],
+        recursion: Option<Box<Recursion>>,
+    ) -> Result<Planned> {
         let (mut sources, mut sizes, mut cost) = (Vec::new(), Vec::new(), 0.0);
         for (input, exprs) in inputs {
             let planned = self.plan_rel(input)?;
             cost += planned.cost;
             sizes.push(planned.rows);
+            if let (Some(recursion), []) = (&recursion, &sources[..])
+                && let Some(level) = self.cte_rows.get_mut(recursion.pump)
+            {
+                *level = planned.rows;
+            }
             sources.push((planned.source, exprs.clone()));
         }
         let total: f64 = sizes.iter().sum();
         let rows = match kind {
             SetKind::UnionAll => total,
+            SetKind::Recursive => total * LEVELS,
             SetKind::Union => total * 0.9,
             SetKind::Intersect => sizes.iter().copied().fold(f64::INFINITY, f64::min),
             SetKind::Minus => sizes.first().copied().unwrap_or(0.0),
         };
         cost += cost::set(kind, total);
-        Ok(Planned::new(Source::Set { kind, inputs: sources, out: out.to_vec(), rows }, rows, cost))
+        Ok(Planned::new(Source::Set { kind, inputs: sources, out: out.to_vec(), recursion, rows }, rows, cost))
     }
 
     fn plan_connect(&mut self, c: &ConnectRel) -> Result<Planned> {

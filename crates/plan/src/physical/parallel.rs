@@ -121,9 +121,9 @@ impl Compiler<'_> {
             Source::Limit { input, offset, count, percent, ties, rows } => {
                 Source::Limit { input: boxed(self, input), offset, count, percent, ties, rows }
             }
-            Source::Set { kind, inputs, out, rows } => {
+            Source::Set { kind, inputs, out, recursion: None, rows } => {
                 let inputs = inputs.into_iter().map(|(input, exprs)| (self.place(input, subs), exprs)).collect();
-                Source::Set { kind, inputs, out, rows }
+                Source::Set { kind, inputs, out, recursion: None, rows }
             }
             other => other,
         }
@@ -223,6 +223,7 @@ fn plain(kind: AggKind, out: Reg, ty: DataType) -> Agg {
         keys: Vec::new(),
         ignore_nulls: false,
         from_last: false,
+        truncate: None,
         out,
         ty,
     }
@@ -301,7 +302,9 @@ fn is_whole(source: &Source, subs: &[SubPlan]) -> bool {
         | Source::Buffer { .. }
         | Source::Distinct { .. }
         | Source::Group { .. } => true,
-        Source::Set { inputs, .. } => inputs.iter().all(|(_, exprs)| are_safe(exprs, subs)),
+        Source::Set { inputs, recursion, .. } => {
+            recursion.is_none() && inputs.iter().all(|(_, exprs)| are_safe(exprs, subs))
+        }
         Source::Fixed { .. }
         | Source::Cte { .. }
         | Source::Count { .. }

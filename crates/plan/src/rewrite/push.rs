@@ -92,7 +92,7 @@ impl Compiler<'_> {
                 self.expr_regs(&cond, &mut |r| keys &= is_key(r));
                 keys && self.push(input, cond)
             }
-            Rel::Set { inputs, out, .. } => {
+            Rel::Set { inputs, out, recursion: None, .. } => {
                 if !self.reads_only(&cond, &out.iter().copied().collect()) {
                     return false;
                 }
@@ -118,6 +118,7 @@ impl Compiler<'_> {
             | Rel::Count { .. }
             | Rel::Group { .. }
             | Rel::Connect(_)
+            | Rel::Set { .. }
             | Rel::Limit { .. }
             | Rel::ForUpdate { .. } => false,
         }

@@ -363,8 +363,21 @@ pub struct Call {
     /// `NTH_VALUE(...) FROM LAST`.
     pub from_last: bool,
     pub over: Option<Window>,
-    /// `LISTAGG(... ON OVERFLOW TRUNCATE ...)`, as written.
-    pub on_overflow: Option<String>,
+    /// `LISTAGG(... ON OVERFLOW ...)`.
+    pub on_overflow: Option<Overflow>,
+    /// `TO_NUMBER(expr DEFAULT value ON CONVERSION ERROR, ...)`; the first argument is the expression.
+    pub default_on_error: Option<Box<Expr>>,
+}
+
+/// What LISTAGG does when its list is too long.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Overflow {
+    Error,
+    /// The indicator stands for the values that were left out; their number follows unless WITHOUT COUNT is given.
+    Truncate {
+        indicator: Option<Box<Expr>>,
+        count: bool,
+    },
 }
 
 impl Call {
@@ -380,6 +393,7 @@ impl Call {
             from_last: false,
             over: None,
             on_overflow: None,
+            default_on_error: None,
         }
     }
 }

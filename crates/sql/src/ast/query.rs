@@ -34,8 +34,33 @@ pub struct Cte {
     pub name: Ident,
     pub columns: Vec<Ident>,
     pub query: Query,
-    /// `SEARCH ... SET` and `CYCLE ... SET`, as written.
-    pub search_cycle: Option<String>,
+    pub search: Option<Search>,
+    pub cycle: Option<Cycle>,
+}
+
+/// `SEARCH DEPTH|BREADTH FIRST BY keys SET sequence`: the order of the rows of a recursive WITH query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    pub depth_first: bool,
+    pub keys: Vec<SearchKey>,
+    pub sequence: Ident,
+}
+
+/// A column of SEARCH. NULLS FIRST is `Some(true)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchKey {
+    pub column: Ident,
+    pub descending: bool,
+    pub nulls_first: Option<bool>,
+}
+
+/// `CYCLE columns SET mark TO value DEFAULT otherwise`: the rows of a recursive WITH query that have no children.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cycle {
+    pub columns: Vec<Ident>,
+    pub mark: Ident,
+    pub value: Box<Expr>,
+    pub otherwise: Box<Expr>,
 }
 
 /// One SELECT block.

@@ -61,6 +61,12 @@ impl Parser<'_> {
 
     fn order_item(&mut self) -> Result<OrderItem> {
         let expr = self.value()?;
+        let (descending, nulls_first) = self.sort_direction()?;
+        Ok(OrderItem { expr, descending, nulls_first })
+    }
+
+    /// `[ASC|DESC] [NULLS FIRST|LAST]`: whether the order descends, and the place of NULLs.
+    pub(super) fn sort_direction(&mut self) -> Result<(bool, Option<bool>)> {
         let descending = self.eat_any(&["ASC", "DESC"]) == Some(1);
         let mut nulls_first = None;
         if self.eat_word("NULLS") {
@@ -69,7 +75,7 @@ impl Parser<'_> {
                 None => return self.fail(30492),
             };
         }
-        Ok(OrderItem { expr, descending, nulls_first })
+        Ok((descending, nulls_first))
     }
 
     /// Parses an expression whose operators all bind at least as tightly as `min`.
@@ -412,6 +418,8 @@ impl Parser<'_> {
             ("CAST", TokenKind::LeftParen) => self.nested(Self::cast)?,
             ("EXTRACT", TokenKind::LeftParen) if self.extract_ahead() => self.nested(Self::extract)?,
             ("TRIM", TokenKind::LeftParen) => self.nested(Self::trim)?,
+            // SET is reserved, and a function of collections.
+            ("SET", TokenKind::LeftParen) => return self.named_operand(),
             (word, _) if is_reserved(word) && !is_pseudo_column(word) => return self.fail(936),
             _ => return self.named_operand(),
         };
@@ -475,16 +483,15 @@ impl Parser<'_> {
             self.right_paren()?;
             return Ok(ExprKind::CastMultiset { query, ty });
         }
+        self.cast_rest()
+    }
+
+    /// `expr AS type [DEFAULT value ON CONVERSION ERROR] [, format, settings])`.
+    fn cast_rest(&mut self) -> Result<ExprKind> {
         let expr = Box::new(self.value()?);
         self.expect_word("AS", 905)?;
         let ty = self.data_type()?;
-        let mut default_on_error = None;
-        if self.eat_word("DEFAULT") {
-            default_on_error = Some(Box::new(self.value()?));
-            for word in ["ON", "CONVERSION", "ERROR"] {
-                self.expect_word(word, 905)?;
-            }
-        }
+        let default_on_error = self.default_on_error()?;
         let mut format = Vec::new();
         while self.eat(TokenKind::Comma) {
             format.push(self.value()?);
@@ -534,6 +541,12 @@ impl Parser<'_> {
                 self.right_paren()?;
                 return Ok(Expr::new(ExprKind::Call(call), pos));
             }
+            if call.name.as_simple() == Some("VALIDATE_CONVERSION") {
+                // The argument is that of CAST: a value, a type and a format.
+                let value = Expr::new(self.cast_rest()?, pos);
+                call.args.push(Argument { name: None, value });
+                return Ok(Expr::new(ExprKind::Call(call), pos));
+            }
             call.distinct = self.eat_any(&["DISTINCT", "UNIQUE"]).is_some();
             if !call.distinct {
                 self.eat_word("ALL");
@@ -549,6 +562,9 @@ impl Parser<'_> {
         loop {
             call.args.push(self.argument()?);
             self.null_treatment(call);
+            if call.args.len() == 1 && self.at_word("DEFAULT") {
+                call.default_on_error = self.default_on_error()?;
+            }
             if !self.eat(TokenKind::Comma) {
                 break;
             }
@@ -558,9 +574,40 @@ impl Parser<'_> {
             call.within_group = self.order_by_items()?;
         }
         if self.at_words(&["ON", "OVERFLOW"]) {
-            call.on_overflow = Some(self.raw_item()?);
+            self.at += 2;
+            call.on_overflow = Some(self.overflow()?);
         }
         Ok(())
+    }
+
+    fn overflow(&mut self) -> Result<Overflow> {
+        match self.eat_any(&["ERROR", "TRUNCATE"]) {
+            Some(0) => return Ok(Overflow::Error),
+            Some(_) => {}
+            None => return self.fail(905),
+        }
+        let has_indicator = !self.at(TokenKind::RightParen) && !self.at_any(&["WITH", "WITHOUT"]);
+        let indicator = if has_indicator { Some(Box::new(self.value()?)) } else { None };
+        let count = match self.eat_any(&["WITH", "WITHOUT"]) {
+            Some(at) => {
+                self.expect_word("COUNT", 905)?;
+                at == 0
+            }
+            None => true,
+        };
+        Ok(Overflow::Truncate { indicator, count })
+    }
+
+    /// `DEFAULT value ON CONVERSION ERROR`, or nothing.
+    fn default_on_error(&mut self) -> Result<Option<Box<Expr>>> {
+        if !self.eat_word("DEFAULT") {
+            return Ok(None);
+        }
+        let value = Box::new(self.value()?);
+        for word in ["ON", "CONVERSION", "ERROR"] {
+            self.expect_word(word, 905)?;
+        }
+        Ok(Some(value))
     }
 
     /// `(a, name => b)`.

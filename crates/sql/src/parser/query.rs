@@ -77,23 +77,43 @@ impl Parser<'_> {
         self.left_paren()?;
         let query = self.query()?;
         self.right_paren()?;
-        let start = self.pos();
-        let mut search_cycle = None;
-        while self.at_any(&["SEARCH", "CYCLE"]) {
-            while !(self.at_word("SELECT") || self.at(TokenKind::End) || self.at_new_cte()) {
-                if let TokenKind::Error(code) = self.kind() {
-                    return self.fail(code.into());
-                }
-                self.bump();
-            }
-            search_cycle = Some(self.text_since(start).to_owned());
-        }
-        Ok(Cte { name, columns, query, search_cycle })
+        let search = self.search()?;
+        let cycle = self.cycle()?;
+        Ok(Cte { name, columns, query, search, cycle })
     }
 
-    /// `, name AS (` or `, name (`: the comma ends the SEARCH or CYCLE clause.
-    fn at_new_cte(&self) -> bool {
-        self.at(TokenKind::Comma) && (self.word_ahead(2, "AS") || self.kind_ahead(2, TokenKind::LeftParen))
+    fn search(&mut self) -> Result<Option<Search>> {
+        if !self.eat_word("SEARCH") {
+            return Ok(None);
+        }
+        let depth_first = match self.eat_any(&["DEPTH", "BREADTH"]) {
+            Some(at) => at == 0,
+            None => return self.fail(905),
+        };
+        self.expect_word("FIRST", 905)?;
+        self.expect_word("BY", 905)?;
+        let keys = self.comma_list(|p| {
+            let column = p.ident(904)?;
+            let (descending, nulls_first) = p.sort_direction()?;
+            Ok(SearchKey { column, descending, nulls_first })
+        })?;
+        self.expect_word("SET", 905)?;
+        let sequence = self.ident(904)?;
+        Ok(Some(Search { depth_first, keys, sequence }))
+    }
+
+    fn cycle(&mut self) -> Result<Option<Cycle>> {
+        if !self.eat_word("CYCLE") {
+            return Ok(None);
+        }
+        let columns = self.comma_list(|p| p.ident(904))?;
+        self.expect_word("SET", 905)?;
+        let mark = self.ident(904)?;
+        self.expect_word("TO", 905)?;
+        let value = Box::new(self.value()?);
+        self.expect_word("DEFAULT", 905)?;
+        let otherwise = Box::new(self.value()?);
+        Ok(Some(Cycle { columns, mark, value, otherwise }))
     }
 
     fn select(&mut self) -> Result<Select> {

@@ -244,10 +244,30 @@ impl Display for Argument {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let (Some("VALIDATE_CONVERSION"), [Argument { value, .. }]) = (self.name.as_simple(), &self.args[..])
+            && let ExprKind::Cast { expr, ty, default_on_error: None, format } = &value.kind
+        {
+            write!(f, "{}({expr} AS {ty}", self.name)?;
+            format.iter().try_for_each(|e| write!(f, ", {e}"))?;
+            return f.write_str(")");
+        }
         let distinct = if self.distinct { "DISTINCT " } else { "" };
-        write!(f, "{}({distinct}{}", self.name, List(&self.args))?;
-        if let Some(overflow) = &self.on_overflow {
-            write!(f, " {overflow}")?;
+        write!(f, "{}({distinct}", self.name)?;
+        match (&self.default_on_error, &self.args[..]) {
+            (Some(default), [first, rest @ ..]) => {
+                write!(f, "{first} DEFAULT {default} ON CONVERSION ERROR")?;
+                rest.iter().try_for_each(|arg| write!(f, ", {arg}"))?;
+            }
+            _ => write!(f, "{}", List(&self.args))?,
+        }
+        match &self.on_overflow {
+            Some(Overflow::Error) => f.write_str(" ON OVERFLOW ERROR")?,
+            Some(Overflow::Truncate { indicator, count }) => {
+                f.write_str(" ON OVERFLOW TRUNCATE")?;
+                indicator.iter().try_for_each(|e| write!(f, " {e}"))?;
+                f.write_str(if *count { " WITH COUNT" } else { " WITHOUT COUNT" })?;
+            }
+            None => {}
         }
         f.write_str(")")?;
         if !self.within_group.is_empty() {

@@ -65,10 +65,21 @@ impl Display for Cte {
             write!(f, " ({})", List(&self.columns))?;
         }
         write!(f, " AS ({})", self.query)?;
-        match &self.search_cycle {
-            Some(text) => write!(f, " {text}"),
-            None => Ok(()),
+        if let Some(Search { depth_first, keys, sequence }) = &self.search {
+            let order = if *depth_first { "DEPTH" } else { "BREADTH" };
+            write!(f, " SEARCH {order} FIRST BY {} SET {sequence}", List(keys))?;
         }
+        if let Some(Cycle { columns, mark, value, otherwise }) = &self.cycle {
+            write!(f, " CYCLE {} SET {mark} TO {value} DEFAULT {otherwise}", List(columns))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for SearchKey {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.column.fmt(f)?;
+        direction(self.descending, self.nulls_first, f)
     }
 }
 
@@ -144,12 +155,17 @@ impl Display for GroupElement {
 
 impl Display for OrderItem {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.expr, if self.descending { " DESC" } else { "" })?;
-        match self.nulls_first {
-            Some(true) => f.write_str(" NULLS FIRST"),
-            Some(false) => f.write_str(" NULLS LAST"),
-            None => Ok(()),
-        }
+        self.expr.fmt(f)?;
+        direction(self.descending, self.nulls_first, f)
+    }
+}
+
+fn direction(descending: bool, nulls_first: Option<bool>, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str(if descending { " DESC" } else { "" })?;
+    match nulls_first {
+        Some(true) => f.write_str(" NULLS FIRST"),
+        Some(false) => f.write_str(" NULLS LAST"),
+        None => Ok(()),
     }
 }
 

@@ -171,7 +171,7 @@ impl Compiler<'_> {
         let regs = planned.as_ref().map_or(Vec::new(), |all| produced(&all[0].source));
         let value = |r: &Reg| Expr::new(Node::Reg(*r), types::DataType::NUMBER);
         let inputs = planned?.into_iter().map(|p| (p.source, regs.iter().map(value).collect())).collect();
-        let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs, rows: single.rows };
+        let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs, recursion: None, rows: single.rows };
         Ok(Some(Planned::new(source, single.rows, cost)))
     }
 }

@@ -1,0 +1,162 @@
+//! Functions and conditions over collections: COLLECT, SET, CARDINALITY, POWERMULTISET's refusal, VALUE, IS EMPTY and
+//! IS A SET.
+
+use crate::ir::*;
+use crate::logic::negate;
+use crate::refusals::{invalid_identifier, unsupported};
+use crate::resolve::Operands;
+use crate::scope::*;
+use crate::typing::*;
+use sql::ast::{self, ExprKind};
+use std::rc::Rc;
+use types::{DataType, Ora, Result, TypeDef, TypeShape, Value};
+
+fn whole(n: u32) -> Expr {
+    Expr::new(Node::Const(Value::Number(n.into())), number())
+}
+
+/// A function of this crate's own over a collection; its result may get another type.
+fn function(name: &str, args: Vec<Expr>, pos: u32) -> Result<Expr> {
+    let (func, args, ty) = crate::function_types::resolve(name, args, pos)?;
+    Ok(Expr::new(Node::Func(func, args), ty))
+}
+
+impl Compiler<'_> {
+    /// The definition of a schema type; loaded if the statement does not name it, with a dependency of the plan.
+    pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+        if let Some(def) = id.built_in() {
+            return Ok(Some(std::rc::Rc::new(def)));
+        }
+        let object = types::ObjectId(id.0);
+        self.depend(object);
+        if let Some(def) = self.functions.type_def(id) {
+            return Ok(Some(def));
+        }
+        // Looking up the constructor loads the type.
+        let Some(called) = self.catalog().called(object) else { return Ok(None) };
+        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
+        Ok(self.functions.type_def(id))
+    }
+
+    /// A function over collections, if `name` is one.
+    pub fn collection_function(&mut self, name: &str, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        match name {
+            "CARDINALITY" => {
+                let collection = self.only_collection(call, pos)?;
+                self.cardinality(collection, pos).map(Some)
+            }
+            "SET" => {
+                let collection = self.only_collection(call, pos)?;
+                self.distinct_elements(collection, pos).map(Some)
+            }
+            "POWERMULTISET" | "POWERMULTISET_BY_CARDINALITY" => Err(unsupported("POWERMULTISET", pos)),
+            "VALUE" => self.row_object(call),
+            _ => Ok(None),
+        }
+    }
+
+    /// Resolves the only argument.
+    ///
+    /// # Errors
+    /// ORA-00909; ORA-00932 if it is not a collection.
+    fn only_collection(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {
+        let [ast::Argument { name: None, value }] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
+        let collection = self.operand(value)?;
+        self.check_collection(&collection, value.pos.0)?;
+        Ok(collection)
+    }
+
+    fn check_collection(&mut self, e: &Expr, pos: u32) -> Result<()> {
+        let element = match e.ty {
+            DataType::Named(id) => self.type_def(id)?.and_then(|def| def.element()),
+            _ => None,
+        };
+        element.map(|_| ()).ok_or_else(|| inconsistent("UDT", type_name(&e.ty), pos))
+    }
+
+    fn cardinality(&mut self, collection: Expr, pos: u32) -> Result<Expr> {
+        function(functions::CARDINALITY, vec![collection], pos)
+    }
+
+    /// SET(collection): each element once.
+    fn distinct_elements(&mut self, collection: Expr, pos: u32) -> Result<Expr> {
+        let ty = collection.ty;
+        let empty = Expr::once(collection, |collection| {
+            let (union, distinct) = (whole(1), whole(1));
+            let args = vec![collection.clone(), collection.clone(), union, distinct];
+            function(functions::MULTISET, args, pos)
+        })?;
+        Ok(Expr { ty, ..empty })
+    }
+
+    /// `collection IS [NOT] EMPTY`; UNKNOWN for NULL.
+    pub fn is_empty(&mut self, collection: Expr, negated: bool, pos: u32) -> Result<Expr> {
+        self.check_collection(&collection, pos)?;
+        let count = self.cardinality(collection, pos)?;
+        let is = compare(CmpOp::Eq, count, whole(0), pos)?;
+        Ok(if negated { negate(is) } else { is })
+    }
+
+    /// `collection IS [NOT] A SET`; UNKNOWN for NULL.
+    pub fn is_a_set(&mut self, collection: Expr, negated: bool, pos: u32) -> Result<Expr> {
+        self.check_collection(&collection, pos)?;
+        let is = Expr::once(collection, |collection| {
+            let distinct = self.distinct_elements(collection.clone(), pos)?;
+            let (all, distinct) = (self.cardinality(collection.clone(), pos)?, self.cardinality(distinct, pos)?);
+            compare(CmpOp::Eq, all, distinct, pos)
+        })?;
+        Ok(if negated { negate(is) } else { is })
+    }
+
+    /// `VALUE(alias)` of TABLE(collection): the element. `None` if no such row source has the alias.
+    fn row_object(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
+        let [ast::Argument { name: None, value }] = &call.args[..] else { return Ok(None) };
+        let ExprKind::Name(name) = &value.kind else { return Ok(None) };
+        let Some(alias) = name.as_simple() else { return Ok(None) };
+        let items = self.blocks.iter().rev().flat_map(|block| block.items.iter().rev());
+        let found = items.copied().find(|id| self.items[*id].alias == alias);
+        let Some(ItemKind::Elements { value: collection, objects }) = found.map(|id| &self.items[id].kind) else {
+            return Ok(None);
+        };
+        let (collection_type, objects) = (collection.ty, *objects);
+        let column = |name: &str| {
+            let parts = [alias, name].map(|part| ast::Ident { name: part.to_owned(), pos: value.pos });
+            let name = ast::Name { parts: parts.to_vec(), link: None, pos: value.pos };
+            ast::Expr::new(ExprKind::Name(name), value.pos)
+        };
+        if !objects {
+            return self.operand(&column("COLUMN_VALUE")).map(Some);
+        }
+        let element = match collection_type {
+            DataType::Named(id) => self.type_def(id)?.and_then(|def| def.element()),
+            _ => None,
+        };
+        let def = match element {
+            Some(DataType::Named(id)) => self.type_def(id)?,
+            _ => None,
+        };
+        let Some((element, def)) = element.zip(def) else { return Err(invalid_identifier(name)) };
+        let TypeShape::Object(attributes) = &def.shape else { return Err(invalid_identifier(name)) };
+        let path = [def.owner.clone(), def.name.clone()];
+        let made = self.functions.function(None, &path, &[])?.ok_or_else(|| invalid_identifier(name))?;
+        let mut args = Vec::new();
+        for attribute in attributes {
+            args.push(self.operand(&column(&attribute.name))?);
+        }
+        Ok(Some(Expr::new(Node::Call(Rc::new(made), args), element)))
+    }
+
+    /// `CAST(COLLECT(value) AS type)`.
+    pub fn collected(&mut self, call: &ast::Call, to: Rc<TypeDef>, pos: u32) -> Result<Expr> {
+        let element = to.element().ok_or_else(|| Ora::new(902).at(pos))?;
+        let ty = DataType::Named(to.id);
+        let around = self.collects.replace((ty, element));
+        let collected = self.aggregate_call(call, pos);
+        self.collects = around;
+        let collected = collected?.ok_or_else(|| invalid_identifier(&call.name))?;
+        let TypeShape::Varray { element: _, limit } = to.shape else { return Ok(collected) };
+        let args = vec![collected, whole(to.id.0), whole(limit)];
+        let e = function(functions::RETYPE, args, pos)?;
+        Ok(Expr { ty, ..e })
+    }
+}
