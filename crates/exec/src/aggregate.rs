@@ -54,6 +54,7 @@ impl AggCode {
             }
             Median => Core::Values { values: Vec::new(), fraction: Some(half()) },
             PercentileCont | PercentileDisc => Core::Values { values: Vec::new(), fraction: None },
+            JsonArray | JsonObject => Core::Json { items: Vec::new(), bytes: 0, rows: false },
             Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0 },
             _ => Core::Nothing,
         };
@@ -101,7 +102,22 @@ impl AggCode {
             return Ok(());
         };
         let r = arg.eval(m, cx)?;
+        if let Core::Json { rows, .. } = &mut acc.core {
+            *rows = true;
+        }
         if m.value(r).is_null() {
+            return Ok(());
+        }
+        if let Core::Json { items, bytes, .. } = &mut acc.core {
+            let Value::Text(text) = m.value(r).clone() else { return Err(Ora::internal("JSON that is no text")) };
+            let mut key = Vec::new();
+            self.order.encode(m, cx, &mut key)?;
+            *bytes += text.len() + 1;
+            if *bytes > functions::LOB_MAX {
+                return Err(Ora::with(40478, &[&functions::LOB_MAX]));
+            }
+            m.charge(text.len() + key.len() + size_of::<(Vec<u8>, String)>(), cx)?;
+            items.push((key, text));
             return Ok(());
         }
         if let Some(seen) = &mut acc.seen {
@@ -263,6 +279,13 @@ enum Core {
         /// Length of the list in bytes.
         bytes: usize,
     },
+    /// JSON_ARRAYAGG and JSON_OBJECTAGG: the texts of elements or members.
+    Json {
+        items: Vec<(Vec<u8>, String)>,
+        bytes: usize,
+        /// Whether there was a row, even if all elements are absent.
+        rows: bool,
+    },
     Nothing,
 }
 
@@ -289,7 +312,7 @@ impl Core {
                 }
             }
             Core::Values { values, .. } => values.push(v.clone()),
-            Core::List { .. } | Core::Nothing => {}
+            Core::List { .. } | Core::Json { .. } | Core::Nothing => {}
         }
         Ok(())
     }
@@ -343,6 +366,21 @@ impl Acc {
                     v.write_text(&cx.session.nls, &mut text)?;
                 }
                 Value::text(text)
+            }
+            Core::Json { rows: false, .. } => Value::Null,
+            Core::Json { items, bytes, .. } => {
+                sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
+                let (open, close) = if agg.kind == AggKind::JsonArray { ('[', ']') } else { ('{', '}') };
+                let mut text = String::with_capacity(*bytes + 2);
+                text.push(open);
+                for (i, (_, item)) in items.iter().enumerate() {
+                    if i > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(item);
+                }
+                text.push(close);
+                Value::Text(text)
             }
             Core::Nothing => Value::Null,
         })

@@ -15,11 +15,13 @@ mod convert;
 mod date;
 mod general;
 mod hash;
+mod json_cache;
 mod numeric;
 pub mod ops;
 mod raw;
 mod regexp;
 mod session;
+mod sql_json;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ pub use args::{Eval, Returns};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{
-    AT_TIME_ZONE, ATTRIBUTE, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, is_named,
+    AT_TIME_ZONE, ATTRIBUTE, FnDef, JSON, JSON_ARRAY, JSON_EQUAL, JSON_FINISH, JSON_IS, JSON_ITEM, JSON_MEMBER,
+    JSON_MERGEPATCH, JSON_OBJECT, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, is_named,
     lookup, names,
 };

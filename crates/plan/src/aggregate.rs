@@ -61,14 +61,19 @@ impl Compiler<'_> {
             from_last,
             over,
             on_overflow,
+            json,
         } = call;
         let star = matches!(given.first().map(|a| &a.value.kind), Some(ExprKind::Star));
         let kind = if kind == AggKind::Count && star { AggKind::CountStar } else { kind };
         if star && (kind != AggKind::CountStar || *distinct) {
             return Err(Ora::new(936).at(given[0].value.pos.0));
         }
-        let mut args = Vec::new();
-        for ast::Argument { name, value } in given {
+        let mut args = match json {
+            Some(clauses) => self.json_aggregated(call, clauses, pos)?,
+            None => Vec::new(),
+        };
+        let plain = if json.is_some() { &[][..] } else { given };
+        for ast::Argument { name, value } in plain {
             if let Some(name) = name {
                 return Err(Ora::new(907).at(name.pos.0));
             }
@@ -90,7 +95,7 @@ impl Compiler<'_> {
             0 if is_percentile => return Err(Ora::with(2000, &[&"WITHIN"]).at(pos)),
             0 => {}
             1 if is_percentile => {}
-            _ if kind == AggKind::Listagg => {}
+            _ if matches!(kind, AggKind::Listagg | AggKind::JsonArray) => {}
             _ if is_percentile => return Err(Ora::new(909).at(pos)),
             _ => return Err(Ora::new(923).at(pos)), // WITHIN GROUP is not for this function
         }
@@ -102,7 +107,7 @@ impl Compiler<'_> {
         }
         let mut keep_last = None;
         if let Some(ast::Keep { last, order_by }) = keep {
-            if is_percentile || kind == AggKind::Listagg {
+            if is_percentile || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject) {
                 return Err(Ora::new(923).at(pos));
             }
             keep_last = Some(*last);
@@ -254,6 +259,8 @@ fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
         "PERCENTILE_CONT" => AggKind::PercentileCont,
         "PERCENTILE_DISC" => AggKind::PercentileDisc,
         "LISTAGG" => AggKind::Listagg,
+        "JSON_ARRAYAGG" if !over => AggKind::JsonArray,
+        "JSON_OBJECTAGG" if !over => AggKind::JsonObject,
         "GROUPING" if !over => AggKind::Grouping,
         "GROUPING_ID" if !over => AggKind::GroupingId,
         "GROUP_ID" if !over => AggKind::GroupId,
@@ -365,6 +372,7 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
             }
             ty
         }
+        JsonArray | JsonObject => DataType::Clob,
         Listagg => {
             args = args.into_iter().map(|a| convert(a, &text(4000), pos)).collect::<Result<_>>()?;
             text(4000)

@@ -374,6 +374,9 @@ impl Compiler<'_> {
         if let Some(e) = column {
             return Ok(e);
         }
+        if let Some(e) = self.json_field(name)? {
+            return Ok(e);
+        }
         if n >= 3
             && let Some(e) = self.attribute_of_column(name)?
         {
@@ -391,17 +394,7 @@ impl Compiler<'_> {
             return Ok(e);
         }
         // A function without parentheses.
-        let call = ast::Call {
-            name: name.clone(),
-            distinct: false,
-            args: Vec::new(),
-            within_group: Vec::new(),
-            keep: None,
-            ignore_nulls: None,
-            from_last: false,
-            over: None,
-            on_overflow: None,
-        };
+        let call = ast::Call::new(name.clone());
         match self.named_function(&call, pos)? {
             Some(e) => Ok(e),
             None => match self.variable(&name.parts, pos, Asked::Last)? {
@@ -869,6 +862,16 @@ impl Compiler<'_> {
                     });
                     Ok(or(is.collect::<Result<_>>()?))
                 })?;
+                Ok(if negated { negate(is) } else { is })
+            }
+            IsTest::Json(ast::JsonTest { strict, unique_keys }) => {
+                let input = match (class(&value.ty), value.ty) {
+                    (Class::Text | Class::Lob | Class::Raw, _) | (_, DataType::Blob) => value,
+                    _ => return Err(inconsistent("-", type_name(&value.ty), pos)),
+                };
+                let flag = |set: &bool| Expr::new(Node::Const(Value::Number(u32::from(*set).into())), number());
+                let args = vec![input, flag(strict), flag(unique_keys)];
+                let is = self.scalar_function(functions::JSON_IS, args, &[], pos)?;
                 Ok(if negated { negate(is) } else { is })
             }
             _ => Err(unsupported("IS condition", pos)),

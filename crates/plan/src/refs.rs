@@ -235,8 +235,18 @@ fn each_item<'a>(source: &'a InSource, f: &mut dyn FnMut(&'a Expr)) {
 }
 
 fn each_of_call<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
-    let Call { name: _, distinct: _, args, within_group, keep, ignore_nulls: _, from_last: _, over, on_overflow: _ } =
-        call;
+    let Call {
+        name: _,
+        distinct: _,
+        args,
+        within_group,
+        keep,
+        ignore_nulls: _,
+        from_last: _,
+        over,
+        on_overflow: _,
+        json: _, // its values are arguments
+    } = call;
     args.iter().for_each(|a| f(&a.value));
     within_group.iter().for_each(|o| f(&o.expr));
     keep.iter().flat_map(|keep| &keep.order_by).for_each(|o| f(&o.expr));

@@ -1,6 +1,6 @@
 //! Expressions and conditions of SQL. PL/SQL has its own tree in [`crate::plsql`].
 
-use super::{Ident, ItemText, Name, OrderItem, Pos, Query};
+use super::{Ident, ItemText, JsonClauses, JsonTest, Name, OrderItem, Pos, Query};
 
 /// An expression or a condition. SQL's grammar distinguishes them, the tree does not; [`Expr::is_condition`] tells
 /// which one it is.
@@ -323,7 +323,7 @@ pub enum IsTest {
     Empty,
     ASet,
     Dangling,
-    Json,
+    Json(JsonTest),
     OfType(Vec<Name>),
 }
 
@@ -365,6 +365,8 @@ pub struct Call {
     pub over: Option<Window>,
     /// `LISTAGG(... ON OVERFLOW TRUNCATE ...)`, as written.
     pub on_overflow: Option<String>,
+    /// The clauses of a function of SQL/JSON.
+    pub json: Option<Box<JsonClauses>>,
 }
 
 impl Call {
@@ -380,6 +382,7 @@ impl Call {
             from_last: false,
             over: None,
             on_overflow: None,
+            json: None,
         }
     }
 }
