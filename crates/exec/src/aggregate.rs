@@ -116,7 +116,6 @@ impl AggCode {
             if *bytes > functions::LOB_MAX {
                 return Err(Ora::with(40478, &[&functions::LOB_MAX]));
             }
-            m.charge(text.len() + key.len() + size_of::<(Vec<u8>, String)>(), cx)?;
             items.push((key, text));
             return Ok(());
         }

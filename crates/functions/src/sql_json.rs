@@ -110,10 +110,16 @@ pub(crate) fn merge_patch(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) 
     let cache = &mut ctx.cache.json;
     let making = cache.making(&args[0])?;
     let (Some(target), Some(patch)) = (input(&args[1]), input(&args[2])) else { return null(out) };
-    cache.document.parse(target, Syntax::default())?;
-    cache.other.parse(patch, Syntax::default())?;
-    json::merge_patch(&cache.document, &cache.other, out.text_buffer());
-    making.finish(out)
+    let parsed =
+        cache.document.parse(target, Syntax::default()).and_then(|()| cache.other.parse(patch, Syntax::default()));
+    let made = parsed.and_then(|()| {
+        json::merge_patch(&cache.document, &cache.other, out.text_buffer());
+        making.finish(out)
+    });
+    match made {
+        Err(_) if making.null_on_error => null(out),
+        made => made,
+    }
 }
 
 /// JSON_EQUAL; texts that are not JSON are not equal.

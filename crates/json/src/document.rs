@@ -1,16 +1,16 @@
 //! A parsed document: a flat list of nodes over its text.
 //!
 //! Each node knows its span in the text and the node after its last descendant, so that a subtree is skipped in one
-//! step and all descendants are a range. The list is filled without recursion and its memory is reused by the next
-//! document: a scan over documents allocates nothing for each of them. Members keep their order and their duplicates,
-//! and numbers stay text, so nothing of a document is lost. Rejected: `serde_json`, whose values allocate for each
+//! step and all descendants are a range. The list is filled without recursion (J1) and its memory is reused by the next
+//! document: a scan over documents allocates nothing for each of them (J3). Members keep their order and their
+//! duplicates, and numbers stay text, so nothing of a document is lost (J2). Rejected: `serde_json`, whose values allocate for each
 //! node, drop duplicates, round numbers, and do not have Oracle's lax syntax.
 
 use crate::strings::{self, Quote};
 use memchr::memchr2;
 use types::{Ora, Result};
 
-/// Deepest nesting of objects and arrays.
+/// Deepest nesting of objects and arrays (J1).
 pub const NESTING_MAX: usize = 1024;
 
 /// A node, by its position in the document's list.
@@ -44,7 +44,7 @@ struct Node {
     escaped: bool,
 }
 
-/// The syntax that a text must have.
+/// The syntax that a text must have (J4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syntax {
     /// RFC 8259; otherwise Oracle's lax syntax.

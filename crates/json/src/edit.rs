@@ -5,7 +5,7 @@ use crate::path::Item;
 use crate::strings::push_quoted;
 use crate::write::{Layout, write};
 
-/// Appends `target` changed by `patch`. Documents are nested at most [`crate::NESTING_MAX`] times.
+/// Appends `target` changed by `patch`. The recursion is bounded by the nesting of documents (J1).
 pub fn merge_patch(target: &Document, patch: &Document, out: &mut String) {
     merge(Some((target, target.root())), patch, patch.root(), out);
 }

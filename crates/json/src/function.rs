@@ -237,18 +237,18 @@ impl Compiled {
             text.push(']');
         }
         fit_text(text, &self.function)?;
-        self.as_bytes(out);
+        self.give_bytes(out);
         Ok(true)
     }
 
     fn text_result(&self, text: &str, out: &mut Value) -> Result<()> {
         out.set_text(text);
-        self.as_bytes(out);
+        self.give_bytes(out);
         Ok(())
     }
 
     /// RETURNING BLOB: the text as bytes.
-    fn as_bytes(&self, out: &mut Value) {
+    fn give_bytes(&self, out: &mut Value) {
         if self.function.ty == DataType::Blob
             && let Value::Text(text) = out
         {

@@ -14,6 +14,8 @@ pub struct Making {
     pub strict: bool,
     pub unique_keys: bool,
     pub pretty: bool,
+    /// JSON_MERGEPATCH: NULL ON ERROR.
+    pub null_on_error: bool,
     /// For each value, whether it is JSON already.
     pub json: Vec<bool>,
 }
@@ -40,12 +42,12 @@ pub fn write_item(item: Item<'_>, keeps_nulls: bool, nls: &Nls, out: &mut String
 /// Appends a member; returns false if it is absent.
 ///
 /// # Errors
-/// ORA-40654 for a key that is NULL.
+/// ORA-40595 for a key that is NULL; ORA-40654 as [`write_item`].
 pub fn write_member(key: &Value, item: Item<'_>, keeps_nulls: bool, nls: &Nls, out: &mut String) -> Result<bool> {
     if item.value.is_null() && !keeps_nulls {
         return Ok(false);
     }
-    let key = key.content().to_text(nls)?.ok_or_else(|| Ora::new(40654))?;
+    let key = key.content().to_text(nls)?.ok_or_else(|| Ora::new(40595))?;
     push_quoted(&key, false, out);
     out.push(':');
     push_value(item, nls, out)?;
@@ -61,12 +63,9 @@ fn push_value(item: Item<'_>, nls: &Nls, out: &mut String) -> Result<()> {
         Value::Raw(bytes) if json => out.push_str(std::str::from_utf8(bytes).map_err(|_| Ora::new(40474))?),
         Value::Text(text) => push_quoted(text, false, out),
         Value::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
-        Value::Number(n) => {
-            let text = n.to_string();
-            crate::write::push_number(&text, out);
-        }
-        Value::Double(d) => push_double(*d, &d.to_string(), out),
-        Value::Float(d) => push_double(f64::from(*d), &d.to_string(), out),
+        Value::Number(n) => push_sql_number(&n.to_string(), out),
+        Value::Double(d) => push_double(*d, &d.to_string(), &format!("{d:E}"), out),
+        Value::Float(d) => push_double(f64::from(*d), &d.to_string(), &format!("{d:E}"), out),
         Value::Date(date) => {
             out.push('"');
             types::format::date_to_char(date, "SYYYY-MM-DD\"T\"HH24:MI:SS", nls, out)?;
@@ -108,12 +107,29 @@ fn drop_sign_blank(out: &mut String) {
     }
 }
 
-/// JSON has no infinity and no NaN: they are texts.
-fn push_double(value: f64, text: &str, out: &mut String) {
-    if value.is_finite() {
-        out.push_str(text);
+/// A number without the zeros that SQL shows before an exponent.
+fn push_sql_number(text: &str, out: &mut String) {
+    match text.split_once('E') {
+        Some((digits, exponent)) if digits.contains('.') => {
+            crate::write::push_number(digits.trim_end_matches('0').trim_end_matches('.'), out);
+            out.push('E');
+            out.push_str(exponent);
+        }
+        _ => crate::write::push_number(text, out),
+    }
+}
+
+/// JSON has no infinity and no NaN: they are texts. Large and small numbers have an exponent.
+fn push_double(value: f64, plain: &str, scientific: &str, out: &mut String) {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        push_quoted("Nan", false, out);
+    } else if value.is_infinite() {
+        push_quoted(if value > 0.0 { "Inf" } else { "-Inf" }, false, out);
+    } else if magnitude == 0.0 || (1e-5..1e17).contains(&magnitude) {
+        out.push_str(plain);
     } else {
-        push_quoted(if value.is_nan() { "Nan" } else { if value > 0.0 { "Inf" } else { "-Inf" } }, false, out);
+        out.push_str(scientific);
     }
 }
 

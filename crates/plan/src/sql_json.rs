@@ -27,11 +27,21 @@ impl Compiler<'_> {
         match name {
             "JSON_OBJECT" | "JSON_ARRAY" => return self.json_made(name, call, clauses, pos),
             "JSON_EQUAL" => {
+                let known = JsonClauses { formats: clauses.formats.clone(), ..JsonClauses::default() };
+                if *clauses != known {
+                    return Err(unsupported("clause of JSON_EQUAL", pos));
+                }
                 let args = self.json_inputs(call)?;
                 return scalar(functions::JSON_EQUAL, args, DataType::Boolean, pos);
             }
             "JSON_MERGEPATCH" => {
-                let making = making(clauses, false, Vec::new())?;
+                let plain = JsonClauses { on_error: None, ..clauses.clone() };
+                let null_on_error = match &clauses.on_error {
+                    None | Some(JsonOtherwise::Null) => true,
+                    Some(JsonOtherwise::Error) => false,
+                    Some(_) => return Err(Ora::new(40450).at(pos)),
+                };
+                let making = Making { null_on_error, ..making(&plain, false, Vec::new(), pos)? };
                 let mut args = vec![constant(&making, pos)?];
                 args.extend(self.json_inputs(call)?);
                 return scalar(functions::JSON_MERGEPATCH, args, making.ty, pos);
@@ -130,7 +140,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        let making = making(clauses, object, formats)?;
+        let making = making(clauses, object, formats, pos)?;
         let mut args = vec![constant(&making, pos)?];
         args.append(&mut values);
         let function = if object { functions::JSON_OBJECT } else { functions::JSON_ARRAY };
@@ -175,7 +185,7 @@ impl Compiler<'_> {
         let object = call.name.last() == "JSON_OBJECTAGG";
         let value = call.args.last().ok_or_else(|| Ora::new(938).at(pos))?;
         let format = clauses.formats.first() == Some(&true) || is_made(&value.value);
-        let making = making(clauses, object, vec![format])?;
+        let making = making(clauses, object, vec![format], pos)?;
         let mut args = vec![constant(&making, pos)?];
         if object {
             args.push(self.json_key(&call.args[0].value)?);
@@ -188,7 +198,7 @@ impl Compiler<'_> {
     /// The value of JSON_ARRAYAGG or JSON_OBJECTAGG from the text that the aggregate made.
     pub fn json_finished(&mut self, call: &ast::Call, aggregate: Expr, pos: u32) -> Result<Expr> {
         let Some(clauses) = &call.json else { return Ok(aggregate) };
-        let making = making(clauses, call.name.last() == "JSON_OBJECTAGG", Vec::new())?;
+        let making = making(clauses, call.name.last() == "JSON_OBJECTAGG", Vec::new(), pos)?;
         scalar(functions::JSON_FINISH, vec![constant(&making, pos)?, aggregate], making.ty, pos)
     }
 
@@ -337,7 +347,17 @@ fn returned(clauses: &JsonClauses, default: DataType) -> Result<DataType> {
     }
 }
 
-fn making(clauses: &JsonClauses, object: bool, json: Vec<bool>) -> Result<Making> {
+fn making(clauses: &JsonClauses, object: bool, json: Vec<bool>, pos: u32) -> Result<Making> {
+    let is_known = clauses.wrapper.is_none()
+        && clauses.scalars.is_none()
+        && clauses.on_error.is_none()
+        && clauses.on_empty.is_none()
+        && clauses.passing.is_empty()
+        && !clauses.ascii
+        && !clauses.truncate;
+    if !is_known {
+        return Err(unsupported("JSON clause", pos));
+    }
     let ty = returned(clauses, DEFAULT_TYPE)?;
     if !matches!(ty, DataType::Varchar2 { .. } | DataType::Clob | DataType::Blob) {
         return Err(Ora::new(40449).at(clauses.returning.as_ref().map_or(0, |ty| ty.pos.0)));
@@ -348,6 +368,7 @@ fn making(clauses: &JsonClauses, object: bool, json: Vec<bool>) -> Result<Making
         strict: clauses.strict,
         unique_keys: clauses.unique_keys,
         pretty: clauses.pretty,
+        null_on_error: false,
         json,
     })
 }
@@ -392,7 +413,9 @@ fn function(operator: Operator, clauses: &JsonClauses, pos: u32) -> Result<Funct
     if clauses.truncate && !is_text {
         return Err(Ora::new(40449).at(at));
     }
-    if clauses.strict || clauses.unique_keys || clauses.null_on_null.is_some() {
+    let of_query = clauses.wrapper.is_some() || clauses.scalars.is_some() || clauses.pretty || clauses.ascii;
+    let is_foreign = of_query && operator != Operator::Query;
+    if is_foreign || clauses.strict || clauses.unique_keys || clauses.null_on_null.is_some() {
         return Err(unsupported("JSON clause", pos));
     }
     let mut function = Function::new(operator, path.to_owned(), ty);

@@ -150,7 +150,7 @@ impl Parser<'_> {
             call.args.push(Argument { name: None, value: key });
             return self.json_item(call, clauses);
         }
-        let ExprKind::Name(_) = &key.kind else { return Err(self.error(2000)) };
+        let ExprKind::Name(_) = &key.kind else { return self.expect_named("VALUE") };
         let written = self.source(last(self)).trim_matches('"').to_owned();
         let text = Literal::String { text: written, national: false };
         call.args.push(Argument { name: None, value: Expr::new(ExprKind::Literal(text), pos) });
