@@ -68,14 +68,16 @@ fn push_value(item: Item<'_>, nls: &Nls, out: &mut String) -> Result<()> {
         Value::Float(d) => push_double(f64::from(*d), &d.to_string(), &format!("{d:E}"), out),
         Value::Date(date) => {
             out.push('"');
+            let start = out.len();
             types::format::date_to_char(date, "SYYYY-MM-DD\"T\"HH24:MI:SS", nls, out)?;
-            drop_sign_blank(out);
+            drop_sign_blank(start, out);
             out.push('"');
         }
         Value::Timestamp(time) => {
             out.push('"');
+            let start = out.len();
             types::format::timestamp_to_char(time, "SYYYY-MM-DD\"T\"HH24:MI:SS.FF6", nls, out)?;
-            drop_sign_blank(out);
+            drop_sign_blank(start, out);
             if !matches!(time.place(), Place::Nowhere) {
                 let start = out.len();
                 types::format::timestamp_to_char(time, "TZH:TZM", nls, out)?;
@@ -101,9 +103,9 @@ fn push_value(item: Item<'_>, nls: &Nls, out: &mut String) -> Result<()> {
 }
 
 /// SYYYY has a blank where the sign would be.
-fn drop_sign_blank(out: &mut String) {
-    if let Some(at) = out.rfind("\" ") {
-        out.remove(at + 1);
+fn drop_sign_blank(start: usize, out: &mut String) {
+    if out[start..].starts_with(' ') {
+        out.remove(start);
     }
 }
 

@@ -30,8 +30,10 @@ pub(crate) fn escape_length(bytes: &[u8], strict: bool) -> Option<usize> {
     }
 }
 
-fn unit(digits: &str) -> Option<u32> {
-    u32::from_str_radix(digits.get(..4)?, 16).ok()
+/// The number of the four digits at the beginning of a text.
+fn unit(text: &str) -> Option<u32> {
+    let digits = text.get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))?;
+    u32::from_str_radix(digits, 16).ok()
 }
 
 /// The content of a key or text. An unpaired surrogate becomes the replacement character.
@@ -44,28 +46,31 @@ pub fn unescaped(raw: &str, escaped: bool) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         let escape = &rest[at + 1..];
-        let mut used = 1;
-        match escape.as_bytes().first() {
-            Some(b'b') => out.push('\u{8}'),
-            Some(b'f') => out.push('\u{c}'),
-            Some(b'n') => out.push('\n'),
-            Some(b'r') => out.push('\r'),
-            Some(b't') => out.push('\t'),
-            Some(b'u') => {
-                let high = unit(&escape[1..]).unwrap_or(0xFFFD);
-                used = 5.min(escape.len());
-                let low = escape.get(5..).and_then(|next| next.strip_prefix("\\u")).and_then(unit);
-                let pair = match low {
-                    Some(low @ 0xDC00..=0xDFFF) if (0xD800..0xDC00).contains(&high) => {
-                        used = 11;
-                        0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
-                    }
-                    _ => high,
-                };
-                out.push(char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            Some(&other) => out.push(char::from(other)),
-            None => break,
+        let Some(kind) = escape.chars().next() else { break };
+        let mut used = kind.len_utf8();
+        match kind {
+            'b' => out.push('\u{8}'),
+            'f' => out.push('\u{c}'),
+            'n' => out.push('\n'),
+            'r' => out.push('\r'),
+            't' => out.push('\t'),
+            'u' => match unit(&escape[1..]) {
+                Some(high) => {
+                    used = 5;
+                    let low = escape[5..].strip_prefix("\\u").and_then(unit);
+                    let pair = match low {
+                        Some(low @ 0xDC00..=0xDFFF) if (0xD800..0xDC00).contains(&high) => {
+                            used = 11;
+                            0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+                        }
+                        _ => high,
+                    };
+                    out.push(char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                // In a path; in a document the parser has refused it.
+                None => out.push(char::REPLACEMENT_CHARACTER),
+            },
+            other => out.push(other),
         }
         rest = &escape[used..];
     }

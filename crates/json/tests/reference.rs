@@ -174,6 +174,18 @@ fn nesting_is_bounded() {
 }
 
 #[test]
+fn escapes_of_paths() {
+    let member = |text: &str| match &path::parse(text, &[]).unwrap().steps[..] {
+        [path::Step::Member(name)] => name.clone(),
+        steps => panic!("{steps:?}"),
+    };
+    assert_eq!(member(r#"$."a\u00e9\ud83d\ude00\"\\""#), "a\u{e9}\u{1F600}\"\\");
+    // An escape that no document has.
+    assert_eq!(member("$.\"\\\u{e9}\\u1\u{e9}\u{e9}\""), "\u{e9}\u{fffd}1\u{e9}\u{e9}");
+    assert!(path::parse("$.\"a\\", &[]).is_err());
+}
+
+#[test]
 fn lax_syntax() {
     for text in
         ["{a:1}", "{'a':'b',}", "[1,2,]", "[TRUE,False,nULL]", "[.5,5.,+3,007]", "{$x_1:1}", "{\"a\":1,\"a\":2}"]

@@ -60,7 +60,12 @@ impl Compiler<'_> {
         let input = call.args.first().ok_or_else(|| Ora::new(938).at(pos))?;
         let mut args = vec![self.json_input(&input.value)?, constant(&function, pos)?];
         for passed in call.args.iter().skip(1) {
-            args.push(self.operand(&passed.value)?);
+            let value = self.operand(&passed.value)?;
+            args.push(match class(&value.ty) {
+                Class::Text | Class::Lob | Class::Number | Class::Boolean => value,
+                Class::Double | Class::Float => convert(value, &number(), passed.value.pos.0)?,
+                _ => return Err(unsupported("PASSING of this type", passed.value.pos.0)),
+            });
         }
         scalar(functions::JSON, args, function.ty, pos)
     }
