@@ -3,8 +3,8 @@
 //! Each node knows its span in the text and the node after its last descendant, so that a subtree is skipped in one
 //! step and all descendants are a range. The list is filled without recursion (J1) and its memory is reused by the next
 //! document: a scan over documents allocates nothing for each of them (J3). Members keep their order and their
-//! duplicates, and numbers stay text, so nothing of a document is lost (J2). Rejected: `serde_json`, whose values allocate for each
-//! node, drop duplicates, round numbers, and do not have Oracle's lax syntax.
+//! duplicates, and numbers stay text, so nothing of a document is lost (J2). Rejected: `serde_json`, whose values
+//! allocate for each node, drop duplicates, round numbers, and do not have Oracle's lax syntax.
 
 use crate::strings::{self, Quote};
 use memchr::memchr2;

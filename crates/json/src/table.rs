@@ -2,7 +2,8 @@
 //!
 //! Each level of columns has a path, which selects the values that its rows stand for. The rows of a nested level are
 //! joined to the row around them as by an outer join; the rows of nested levels beside one another follow one another,
-//! and the columns of the others are NULL. Rows are made one by one (J5): only the selected nodes of each level are kept.
+//! and the columns of the others are NULL. Rows are made one by one (J5): only the selected nodes of each level are
+//! kept.
 
 use crate::document::{Document, NodeId, Syntax};
 use crate::function::{Compiled, Function};
