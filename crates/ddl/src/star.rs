@@ -114,7 +114,7 @@ impl Stars<'_> {
             && let Some((alias, _)) = columns.iter().find(|(_, other)| other == name)
         {
             let parts = vec![Ident::new(alias.as_str()), Ident::new(name.as_str())];
-            let kind = ExprKind::Name(Name { parts, link: None, pos: select.pos });
+            let kind = ExprKind::Name(Name { parts, link: None, pos: select.pos, written: Default::default() });
             let expr = Expr { kind, pos: select.pos };
             let item = SelectItemKind::Expr { expr, alias: None, text: ItemText::default() };
             if !is_joined(&select.from) || self.names(select, item).is_some() {

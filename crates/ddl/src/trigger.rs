@@ -90,7 +90,7 @@ fn base_of(work: &Work<'_>, header: &TriggerHeader, base: u32) -> Result<Of> {
     let ident = |part: &sql::plsql::ast::Ident| Ident { name: part.name.clone(), pos: sql::ast::Pos(base + part.pos) };
     let parts: Vec<Ident> = header.table.iter().map(ident).collect();
     let pos = parts.first().map_or(sql::ast::Pos(base), |part| part.pos);
-    let name = sql::ast::Name { parts, link: None, pos };
+    let name = sql::ast::Name { parts, link: None, pos, written: Default::default() };
     let target = work.target(&name).map_err(|e| if e.is(1918) { Ora::new(942).at(target_pos(&name)) } else { e })?;
     if target.owner == UserId::SYS {
         return Err(Ora::new(4089).at(target.pos));

@@ -77,6 +77,7 @@ impl AggCode {
                 Core::Hypothetical(Box::default())
             }
             Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0, kept: 0, left_out: 0 },
+            JsonArray | JsonObject => Core::Json { items: Vec::new(), bytes: 0, rows: false },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
@@ -138,8 +139,22 @@ impl AggCode {
             return Ok(());
         };
         let r = arg.eval(m, cx)?;
+        if let Core::Json { rows, .. } = &mut acc.core {
+            *rows = true;
+        }
         // An element of a collection may be NULL.
         if m.value(r).is_null() && self.kind != AggKind::Collect {
+            return Ok(());
+        }
+        if let Core::Json { items, bytes, .. } = &mut acc.core {
+            let Value::Text(text) = m.value(r).clone() else { return Err(Ora::internal("JSON that is no text")) };
+            let mut key = Vec::new();
+            self.order.encode(m, cx, &mut key)?;
+            *bytes += text.len() + 1;
+            if *bytes > functions::LOB_MAX {
+                return Err(Ora::with(40478, &[&functions::LOB_MAX]));
+            }
+            items.push((key, text));
             return Ok(());
         }
         if let Some(seen) = &mut acc.seen {
@@ -382,6 +397,13 @@ enum Core {
         kept: usize,
         left_out: usize,
     },
+    /// JSON_ARRAYAGG and JSON_OBJECTAGG: the texts of elements or members.
+    Json {
+        items: Vec<(Vec<u8>, String)>,
+        bytes: usize,
+        /// Whether there was a row, even if all elements are absent.
+        rows: bool,
+    },
     Nothing,
 }
 
@@ -408,7 +430,8 @@ impl Core {
                 }
             }
             Core::Values { values, .. } => values.push(v.clone()),
-            Core::Elements(_) | Core::Pairs(_) | Core::Hypothetical(_) | Core::List { .. } | Core::Nothing => {}
+            Core::Elements(_) | Core::Pairs(_) | Core::Hypothetical(_) => {}
+            Core::List { .. } | Core::Json { .. } | Core::Nothing => {}
         }
         Ok(())
     }
@@ -476,6 +499,21 @@ impl Acc {
                     v.write_text(&cx.session.nls, &mut text)?;
                 }
                 Value::text(text)
+            }
+            Core::Json { rows: false, .. } => Value::Null,
+            Core::Json { items, bytes, .. } => {
+                sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
+                let (open, close) = if agg.kind == AggKind::JsonArray { ('[', ']') } else { ('{', '}') };
+                let mut text = String::with_capacity(*bytes + 2);
+                text.push(open);
+                for (i, (_, item)) in items.iter().enumerate() {
+                    if i > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(item);
+                }
+                text.push(close);
+                Value::Text(text)
             }
             Core::Nothing => Value::Null,
         })

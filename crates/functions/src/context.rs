@@ -53,6 +53,7 @@ pub trait Clock {
 #[derive(Default)]
 pub struct FnCache {
     regexps: Vec<(String, u8, Regexp)>,
+    pub(crate) json: crate::json_cache::Cache,
 }
 
 /// Number of compiled expressions kept; the oldest is evicted first.

@@ -15,12 +15,14 @@ mod convert;
 mod date;
 mod general;
 mod hash;
+mod json_cache;
 mod numeric;
 pub mod ops;
 mod raw;
 mod regexp;
 mod sample;
 mod session;
+mod sql_json;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ pub use args::{Eval, Returns};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{
-    AT_TIME_ZONE, ATTRIBUTE, CARDINALITY, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SAMPLE, SUBMULTISET,
+    AT_TIME_ZONE, ATTRIBUTE, CARDINALITY, FnDef, JSON, JSON_ARRAY, JSON_EQUAL, JSON_FINISH, JSON_IS, JSON_ITEM,
+    JSON_MEMBER, JSON_MERGEPATCH, JSON_OBJECT, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SAMPLE, SUBMULTISET,
     TO_CHAR_OF_DIGITS, is_named, lookup, names,
 };

@@ -1,7 +1,7 @@
 //! The list of scalar functions, and look-up by name.
 
 use crate::args::{Eval, Returns};
-use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, text};
+use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, sql_json, text};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.
@@ -30,6 +30,26 @@ pub const MEMBER: &str = " MEMBER";
 /// `a MULTISET UNION b` and the other operators: the collections are followed by the operator (0 UNION, 1 INTERSECT, 2
 /// EXCEPT) and by 1 for DISTINCT, else 0.
 pub const MULTISET: &str = " MULTISET";
+
+/// JSON_VALUE, JSON_QUERY, JSON_EXISTS and `table.column.name`: the document is followed by the clauses, an image of
+/// [`json::Function`], and by the values of PASSING. The caller determines the type of the result.
+pub const JSON: &str = " JSON";
+/// JSON_ARRAY: the clauses, an image of [`json::Making`], are followed by the values.
+pub const JSON_ARRAY: &str = " JSON_ARRAY";
+/// JSON_EQUAL.
+pub const JSON_EQUAL: &str = " JSON_EQUAL";
+/// The value of an aggregate: its clauses are followed by the text of all elements or members.
+pub const JSON_FINISH: &str = " JSON_FINISH";
+/// IS JSON: the document is followed by 1 for STRICT and 1 for WITH UNIQUE KEYS.
+pub const JSON_IS: &str = " JSON_IS";
+/// An element of JSON_ARRAYAGG, from the clauses and the value.
+pub const JSON_ITEM: &str = " JSON_ITEM";
+/// A member of JSON_OBJECTAGG, from the clauses, the key and the value.
+pub const JSON_MEMBER: &str = " JSON_MEMBER";
+/// JSON_MERGEPATCH, from the clauses, the document and the patch.
+pub const JSON_MERGEPATCH: &str = " JSON_MERGEPATCH";
+/// JSON_OBJECT: the clauses are followed by keys and values in turn.
+pub const JSON_OBJECT: &str = " JSON_OBJECT";
 
 /// The locator of a LOB column: the value is followed by the row's ROWID, the number of the table, the position of the
 /// column, and 1 for a BLOB or 0 for a CLOB.
@@ -251,6 +271,15 @@ static FUNCTIONS: &[FnDef] = &[
     pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
     pure(ATTRIBUTE, (2, 2), to_null, general::attribute),
     pure(CARDINALITY, (1, 1), to_number, general::cardinality),
+    pure(JSON, (2, MANY), to_null, sql_json::select),
+    pure(JSON_ARRAY, (1, MANY), to_null, sql_json::array),
+    pure(JSON_EQUAL, (2, 2), to_boolean, sql_json::equal),
+    pure(JSON_FINISH, (2, 2), to_null, sql_json::finish),
+    pure(JSON_IS, (3, 3), to_boolean, sql_json::is_json),
+    pure(JSON_ITEM, (2, 2), to_clob, sql_json::item),
+    pure(JSON_MEMBER, (3, 3), to_clob, sql_json::member),
+    pure(JSON_MERGEPATCH, (3, 3), to_null, sql_json::merge_patch),
+    pure(JSON_OBJECT, (1, MANY), to_null, sql_json::object),
     pure(LOCATOR, (5, 5), first, general::locator),
     pure(MEMBER, (2, 2), to_boolean, general::member),
     pure(MULTISET, (4, 4), first, general::multiset),

@@ -279,7 +279,10 @@ fn restricted_commands_are_refused_and_do_nothing() {
     let first = text(&["-s", "-R", "1", "/nolog"], "host echo ran\nspool\n");
     assert_eq!(first, refused(&["host"]) + "not spooling currently\n");
     let editors = "edit\nstore set x\nset history on\nprompt kept\nhistory 1 edit\n";
-    assert_eq!(text(&["-s", "-R", "2", "/nolog"], editors), refused(&["edit", "store"]) + "kept\n" + &refused(&["edit"]));
+    assert_eq!(
+        text(&["-s", "-R", "2", "/nolog"], editors),
+        refused(&["edit", "store"]) + "kept\n" + &refused(&["edit"])
+    );
     assert_eq!(code(&["-s", "-R", "3", "/nolog", "@commands"], ""), 1);
     assert!(!spooled.exists());
 }

@@ -62,6 +62,7 @@ impl Compiler<'_> {
             over,
             on_overflow,
             default_on_error,
+            json,
         } = call;
         if default_on_error.is_some() {
             return Err(Ora::new(907).at(pos));
@@ -74,8 +75,12 @@ impl Compiler<'_> {
         if star && (kind != AggKind::CountStar || *distinct) {
             return Err(Ora::new(936).at(given[0].value.pos.0));
         }
-        let mut args = Vec::new();
-        for ast::Argument { name, value } in given {
+        let mut args = match json {
+            Some(clauses) => self.json_aggregated(call, clauses, pos)?,
+            None => Vec::new(),
+        };
+        let plain = if json.is_some() { &[][..] } else { given };
+        for ast::Argument { name, value } in plain {
             if let Some(name) = name {
                 return Err(Ora::new(907).at(name.pos.0));
             }
@@ -103,7 +108,7 @@ impl Compiler<'_> {
             0 if is_percentile => return Err(Ora::with(2000, &[&"WITHIN"]).at(pos)),
             0 => {}
             1 if is_percentile => {}
-            _ if matches!(kind, AggKind::Listagg | AggKind::Collect) => {}
+            _ if matches!(kind, AggKind::Listagg | AggKind::Collect | AggKind::JsonArray) => {}
             _ if is_hypothetical => {
                 for (arg, key) in args.iter_mut().zip(&order) {
                     *arg = convert(arg.clone(), &key.expr.ty, pos)?;
@@ -120,7 +125,7 @@ impl Compiler<'_> {
         }
         let mut keep_last = None;
         if let Some(ast::Keep { last, order_by }) = keep {
-            if is_percentile || kind == AggKind::Listagg {
+            if is_percentile || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject) {
                 return Err(Ora::new(923).at(pos));
             }
             keep_last = Some(*last);
@@ -312,6 +317,8 @@ fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
         "APPROX_COUNT_DISTINCT" if !over => AggKind::Count,
         "APPROX_MEDIAN" if !over => AggKind::Median,
         "APPROX_PERCENTILE" if !over => AggKind::PercentileCont,
+        "JSON_ARRAYAGG" if !over => AggKind::JsonArray,
+        "JSON_OBJECTAGG" if !over => AggKind::JsonObject,
         "GROUPING" if !over => AggKind::Grouping,
         "GROUPING_ID" if !over => AggKind::GroupingId,
         "GROUP_ID" if !over => AggKind::GroupId,
@@ -460,6 +467,7 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
             }
             ty
         }
+        JsonArray | JsonObject => DataType::Clob,
         Listagg => {
             args = args.into_iter().map(|a| convert(a, &text(4000), pos)).collect::<Result<_>>()?;
             text(4000)

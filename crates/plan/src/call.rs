@@ -34,6 +34,7 @@ pub fn called(call: &ast::Call) -> Called {
         _ => None,
     };
     match name.or(dotted.as_deref()) {
+        Some(_) if call.json.is_some() => Called::Steady,
         Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
         Some("LNNVL" | "VALIDATE_CONVERSION" | "CARDINALITY" | "SET") => Called::Steady,
         Some(name) if is_special(name) => Called::Steady,
@@ -50,19 +51,25 @@ impl Compiler<'_> {
     /// Resolves a call.
     pub fn call(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {
         if let Some(e) = self.aggregate_call(call, pos)? {
-            return Ok(e);
+            return self.json_finished(call, e, pos);
         }
         match self.named_function(call, pos)? {
             Some(e) => Ok(e),
             None => match self.variable(&call.name.parts, call.name.pos.0, crate::services::Asked::Last)? {
                 Some(e) => Ok(e),
-                None => Err(invalid_identifier(&call.name)),
+                None => match self.json_method(call)? {
+                    Some(e) => Ok(e),
+                    None => Err(invalid_identifier(&call.name)),
+                },
             },
         }
     }
 
     /// Resolves a function that is not an aggregate. `None`: no such function.
     pub fn named_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        if let Some(clauses) = &call.json {
+            return self.json_call(call, clauses, pos).map(Some);
+        }
         if let Some(name) = call.name.as_simple() {
             if name == "SYS_CONNECT_BY_PATH" {
                 return self.connect_by_path(call, pos).map(Some);

@@ -115,13 +115,18 @@ impl Compiler<'_> {
         let Some(alias) = name.as_simple() else { return Ok(None) };
         let items = self.blocks.iter().rev().flat_map(|block| block.items.iter().rev());
         let found = items.copied().find(|id| self.items[*id].alias == alias);
-        let Some(ItemKind::Elements { value: collection, objects }) = found.map(|id| &self.items[id].kind) else {
+        let Some(ItemKind::Elements { value: collection, shape }) = found.map(|id| &self.items[id].kind) else {
             return Ok(None);
         };
-        let (collection_type, objects) = (collection.ty, *objects);
+        let collection_type = collection.ty;
+        let objects = match shape {
+            ElementShape::Values => false,
+            ElementShape::Objects => true,
+            ElementShape::Json(_) => return Ok(None),
+        };
         let column = |name: &str| {
             let parts = [alias, name].map(|part| ast::Ident { name: part.to_owned(), pos: value.pos });
-            let name = ast::Name { parts: parts.to_vec(), link: None, pos: value.pos };
+            let name = ast::Name { parts: parts.to_vec(), link: None, pos: value.pos, written: Default::default() };
             ast::Expr::new(ExprKind::Name(name), value.pos)
         };
         if !objects {

@@ -383,6 +383,9 @@ impl Compiler<'_> {
         if let Some(e) = column {
             return Ok(e);
         }
+        if let Some(e) = self.json_field(name)? {
+            return Ok(e);
+        }
         if n >= 3
             && let Some(e) = self.attribute_of_column(name)?
         {
@@ -400,18 +403,7 @@ impl Compiler<'_> {
             return Ok(e);
         }
         // A function without parentheses.
-        let call = ast::Call {
-            name: name.clone(),
-            distinct: false,
-            args: Vec::new(),
-            within_group: Vec::new(),
-            keep: None,
-            ignore_nulls: None,
-            from_last: false,
-            over: None,
-            on_overflow: None,
-            default_on_error: None,
-        };
+        let call = ast::Call::new(name.clone());
         match self.named_function(&call, pos)? {
             Some(e) => Ok(e),
             None => match self.variable(&name.parts, pos, Asked::Last)? {
@@ -867,7 +859,17 @@ impl Compiler<'_> {
             }
             IsTest::Empty => self.is_empty(value, negated, pos),
             IsTest::ASet => self.is_a_set(value, negated, pos),
-            IsTest::Dangling | IsTest::Json | IsTest::OfType(_) => Err(unsupported("IS condition", pos)),
+            IsTest::Json(ast::JsonTest { strict, unique_keys }) => {
+                let input = match (class(&value.ty), value.ty) {
+                    (Class::Text | Class::Lob | Class::Raw, _) | (_, DataType::Blob) => value,
+                    _ => return Err(inconsistent("-", type_name(&value.ty), pos)),
+                };
+                let flag = |set: &bool| Expr::new(Node::Const(Value::Number(u32::from(*set).into())), number());
+                let args = vec![input, flag(strict), flag(unique_keys)];
+                let is = self.scalar_function(functions::JSON_IS, args, &[], pos)?;
+                Ok(if negated { negate(is) } else { is })
+            }
+            IsTest::Dangling | IsTest::OfType(_) => Err(unsupported("IS condition", pos)),
         }
     }
 

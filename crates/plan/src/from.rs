@@ -44,6 +44,21 @@ impl Compiler<'_> {
         })
     }
 
+    /// The value of a collection or of a document of JSON_TABLE, and the columns of its elements.
+    fn elements(&mut self, e: &ast::Expr) -> Result<(Expr, ElementShape, Vec<ItemColumn>)> {
+        if let ExprKind::Call(call) = &e.kind
+            && call.name.as_simple() == Some("JSON_TABLE")
+            && let (Some(clauses), [input]) = (&call.json, &call.args[..])
+        {
+            let (table, names) = self.json_table(clauses, e.pos.0)?;
+            let columns = names.iter().map(|(name, ty)| item_column(name, *ty, true)).collect();
+            return Ok((self.json_input(&input.value)?, ElementShape::Json(Box::new(table)), columns));
+        }
+        let value = self.expr(e)?;
+        let (objects, columns) = self.element_columns(&value.ty, e.pos.0)?;
+        Ok((value, if objects { ElementShape::Objects } else { ElementShape::Values }, columns))
+    }
+
     /// Adds one row source of FROM. `merge`: views may be merged into the block.
     pub fn from_item(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
         self.table_ref(t, set, merge)
@@ -86,12 +101,11 @@ impl Compiler<'_> {
                 self.inline_view(query, *lateral, alias, &[], set, merge)
             }
             TableRefKind::Collection { expr, outer, alias } => {
-                let value = self.expr(expr)?;
-                let (objects, columns) = self.element_columns(&value.ty, expr.pos.0)?;
+                let (value, shape, columns) = self.elements(expr)?;
                 let item = Item {
                     alias: alias.as_ref().map_or(String::new(), |a| a.name.clone()),
                     schema: None,
-                    kind: ItemKind::Elements { value, objects },
+                    kind: ItemKind::Elements { value, shape },
                     columns,
                     rowid: None,
                 };

@@ -51,6 +51,7 @@ mod scope;
 mod services;
 mod settings;
 mod sort_keys;
+mod sql_json;
 mod through;
 mod tree;
 mod typing;

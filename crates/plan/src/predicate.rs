@@ -206,6 +206,7 @@ impl Names {
                 format!("{}{op}{}", self.operand(a)?, self.operand(b)?)
             }
             Node::Concat(a, b) => format!("{}||{}", self.text(a)?, self.text(b)?),
+            Node::Func(f, args) if f.0.name.starts_with(functions::JSON) => self.json(f.0.name, args)?,
             Node::Func(f, args) => format!("{}({})", f.0.name, list(args)?.join(",")),
             Node::Call(f, args) => format!("\"{}\".\"{}\"({})", f.owner, f.name, list(args)?.join(",")),
             Node::Convert(a) | Node::Cast(a) => format!("{}({})", conversion(&e.ty), self.text(a)?),
@@ -241,6 +242,36 @@ impl Names {
             Node::Nextval(sequence) => format!("\"{}\".NEXTVAL", sequence.def.name),
             Node::Currval(sequence) => format!("\"{}\".CURRVAL", sequence.def.name),
         })
+    }
+
+    /// A function of SQL/JSON, whose clauses are an image.
+    fn json(&self, name: &str, args: &[Expr]) -> Option<String> {
+        let clauses = |e: &Expr| matches!(e.node, Node::Const(Value::Raw(_)));
+        let input = self.text(args.first()?);
+        let (Some(Node::Const(Value::Raw(image))), functions::JSON) = (args.get(1).map(|e| &e.node), name) else {
+            if name == functions::JSON_IS {
+                return Some(format!("{} IS JSON", input?));
+            }
+            let shown = args.iter().filter(|e| !clauses(e)).map(|e| self.text(e)).collect::<Option<Vec<_>>>()?;
+            return Some(format!("{}({})", name.trim_start(), shown.join(",")));
+        };
+        let function: json::Function = types::image::read(image, &types::image::NoObjects).ok()?;
+        let path = function.path.replace('\'', "''");
+        let (word, otherwise) = match function.operator {
+            json::Operator::Exists => return Some(format!("JSON_EXISTS({} FORMAT JSON , '{path}')", input?)),
+            json::Operator::Value => ("JSON_VALUE", &function.on_error),
+            json::Operator::Query | json::Operator::Dot => ("JSON_QUERY", &function.on_error),
+        };
+        let ty = match function.ty {
+            DataType::Varchar2 { len, .. } => format!("VARCHAR2({len})"),
+            ty => ty.name().to_owned(),
+        };
+        let error = match otherwise {
+            json::Otherwise::Error => "ERROR",
+            json::Otherwise::Default(_) => "DEFAULT",
+            _ => "NULL", // not a clause: the default
+        };
+        Some(format!("{word}({} FORMAT JSON , '{path}' RETURNING {ty} {error} ON ERROR)", input?))
     }
 
     /// An operand, in parentheses when it is a sum.

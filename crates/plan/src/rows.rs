@@ -781,6 +781,7 @@ impl Tree {
             Source::ConnectBy(c) => self.connect_by(parent, c),
             Source::Limit { input, .. } => over(self, "VIEW", "", &[input]),
             Source::ForUpdate { input, .. } => over(self, "FOR UPDATE", "", &[input]),
+            Source::Elements { shape: ElementShape::Json(_), .. } => over(self, "JSONTABLE EVALUATION", "", &[]),
             Source::Elements { .. } => over(self, "COLLECTION ITERATOR", "PICKLER FETCH", &[]),
         })
     }

@@ -66,7 +66,7 @@ pub enum ItemKind {
     },
     Elements {
         value: Expr,
-        objects: bool,
+        shape: ElementShape,
     },
 }
 

@@ -111,6 +111,11 @@ pub fn bind_names(text: &str) -> Vec<String> {
             }
             quote @ (b'\'' | b'"') => {
                 at = text[at + 1..].find(quote as char).map_or(bytes.len(), |end| at + end + 2);
+                // `'key' : value` of JSON_OBJECT: no bind can follow a text.
+                let colon = at + text[at..].len() - text[at..].trim_start().len();
+                if quote == b'\'' && bytes.get(colon) == Some(&b':') {
+                    at = colon + 1;
+                }
             }
             b':' if bytes.get(at + 1).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') => {
                 let rest = &text[at + 1..];
@@ -163,6 +168,7 @@ mod tests {
     fn bind_variables_are_found_outside_quotes() {
         assert_eq!(bind_names("begin :x := ':y'; :X := :z; end; -- :w"), ["x", "z"]);
         assert_eq!(bind_names("select to_char(d, 'hh24:mi:ss') from t"), Vec::<String>::new());
+        assert_eq!(bind_names("select json_object('a':b, 'it''s' : c, 'd' value :e) from t"), ["e"]);
         assert!(bind_names("explain plan for select :x from dual").is_empty());
         assert!(bind_names("create trigger t before insert on x begin :new.a := 1; end;").is_empty());
     }

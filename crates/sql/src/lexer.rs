@@ -337,6 +337,10 @@ impl Lexer<'_> {
             self.at += 1;
             return TokenKind::Assign;
         }
+        // `'key' : value` in JSON_OBJECT: no bind can follow a text.
+        if self.out.tokens.last().is_some_and(|last| last.kind == TokenKind::String) {
+            return TokenKind::Colon;
+        }
         let after_colon = self.at;
         while self.peek(0).is_ascii_whitespace() {
             self.at += 1;

@@ -270,3 +270,14 @@ select listagg(a, ',' on overflow truncate 'more' without count) within group (o
 select to_number(a default 0 on conversion error, '999', 'nls_numeric_characters='',.'''), to_date(a default null on conversion error) from t
 select validate_conversion(a as number), validate_conversion(a || b as date, 'DD/MM/YYYY', 'nls_date_language=american') from t
 select set(a), cardinality(set(b)) from t where a is a set and b is not empty
+
+-- SQL/JSON
+select json_value(doc, '$.a' returning number default -1 on error null on empty), json_value(doc format json, '$.b?(@ > $x)' passing y as "x", 2 as Z) from t
+select json_query(doc, '$.a' returning varchar2(100) pretty with conditional wrapper empty array on error), json_query(doc, '$' allow scalars ascii without array wrapper) from t
+select 1 from t where json_exists(doc, '$.a' true on error) and doc is json strict with unique keys and x is not json and json_equal(a, b)
+select t.doc.Name, t.doc."b c"[0, 2 to last].d.size(), t.doc.a[*] from t
+select json_object('a' value 1, key b value c format json null on null returning clob strict with unique keys), json_object(*), json_object(), json_array(1, x absent on null) from t
+select json_arrayagg(x format json order by y desc nulls last null on null returning clob), json_objectagg(k value v) from t group by z
+select json_mergepatch(a, b returning clob pretty), json_serialize(a returning blob), json_object('k' : v, 'w' : w), json_object(a, t.Bc) from t
+select * from t, json_table(t.doc, '$.a[*]' error on error columns (n for ordinality, a number path '$.a' default 0 on error, b exists, c varchar2(10) format json with wrapper path x.Y[1], nested path '$.z' columns (d clob path '$'))) (+) j
+select * from json_table(x columns a, nested b[*] columns (c))

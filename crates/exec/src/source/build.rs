@@ -1,8 +1,9 @@
 //! Builds the row sources of a plan.
 
-use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
+use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
+use super::elements::{Elements, JsonTable};
 use super::group::Group;
 use super::loops::Loops;
 use super::op::Op;
@@ -19,7 +20,7 @@ use crate::batch::{self, Rows, Wanted};
 use crate::builder::Builder;
 use crate::join::keys::Keys;
 use crate::parallel::coordinator::{Coordinator, Part};
-use plan::{ConnectChildren, JoinKind, Source};
+use plan::{ConnectChildren, ElementShape, JoinKind, Source};
 use types::Result;
 
 impl Op {
@@ -158,8 +159,12 @@ impl Op {
                 *wait,
                 b,
             )?)),
-            Source::Elements { value, objects, columns, .. } => {
-                Op::Elements(Box::new(Elements::new(b.code(value), *objects, columns.clone())))
+            Source::Elements { value, shape: ElementShape::Json(table), columns, .. } => {
+                Op::JsonTable(Box::new(JsonTable::new(b.code(value), table, columns.clone())?))
+            }
+            Source::Elements { value, shape, columns, .. } => {
+                let objects = *shape == ElementShape::Objects;
+                Op::Elements(Box::new(Elements::new(b.code(value), objects, columns.clone())))
             }
         })
     }

@@ -7,9 +7,10 @@
 //! functions of row sources that it calls are `#[inline(never)]`. The same holds for its other functions.
 
 use super::RowSource;
-use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
+use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
+use super::elements::{Elements, JsonTable};
 use super::group::Group;
 use super::hash_join::HashJoin;
 use super::loops::Loops;
@@ -69,6 +70,7 @@ pub enum Op {
     Limit(Box<Limit<Op>>),
     ForUpdate(Box<ForUpdate<Op>>),
     Elements(Box<Elements>),
+    JsonTable(Box<JsonTable>),
     /// Row sources over batches.
     Batch(Box<Rows>),
     /// A row source with counting.
@@ -109,6 +111,7 @@ impl RowSource for Op {
             Op::Limit(l) => l.open(m, cx)?,
             Op::ForUpdate(f) => f.open(m, cx)?,
             Op::Elements(e) => e.open(m, cx)?,
+            Op::JsonTable(t) => t.open(m, cx)?,
             Op::Batch(rows) => rows.open(m, cx)?,
             Op::Counted(counted) => counted.open(m, cx)?,
             Op::Parallel(coordinator) => coordinator.open(m, cx)?,
@@ -228,6 +231,7 @@ impl RowSource for Op {
             Op::Limit(l) => l.next(m, cx),
             Op::ForUpdate(f) => f.next(m, cx),
             Op::Elements(e) => e.next(m),
+            Op::JsonTable(t) => t.next(m, cx),
             Op::Batch(rows) => rows.next(m, cx),
             Op::Counted(counted) => counted.next(m, cx),
             Op::Parallel(coordinator) => coordinator.next(m, cx),

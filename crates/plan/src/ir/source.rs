@@ -174,6 +174,10 @@ pub enum AggKind {
     RegrSxx,
     RegrSyy,
     RegrSxy,
+    /// JSON_ARRAYAGG: the argument is the text of an element, NULL if it is absent.
+    JsonArray,
+    /// JSON_OBJECTAGG: the argument is the text of a member, NULL if it is absent.
+    JsonObject,
     /// GROUPING(x): 1 where the key is rolled up. `args` is empty; `keys` says which.
     Grouping,
     GroupingId,
@@ -421,14 +425,24 @@ pub enum Source {
         wait: LockWait,
         rows: f64,
     },
-    /// TABLE(collection): elements of a host value. One column.
+    /// TABLE(collection) and JSON_TABLE: the elements of a value.
     Elements {
         value: Expr,
-        /// Elements are objects whose attributes are the columns; otherwise the element is the only column.
-        objects: bool,
+        shape: ElementShape,
         columns: ColumnMap,
         rows: f64,
     },
+}
+
+/// What the columns of [`Source::Elements`] are.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub enum ElementShape {
+    /// The element is the only column.
+    Values,
+    /// The attributes of the element, an object, are the columns.
+    Objects,
+    /// The value is a document, and the columns are those of JSON_TABLE.
+    Json(Box<json::Table>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]

@@ -67,6 +67,7 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::BulkRowCount { d, index: i.o });
                 Ok(Val { o: d, ty: Ty::INTEGER })
             }
+            ExprKind::Sql(query) => self.sql_value(query),
             ExprKind::BulkErrors => {
                 let d = self.result(want);
                 self.emit(Op::BulkErrors { d });

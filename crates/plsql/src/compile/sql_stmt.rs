@@ -8,9 +8,9 @@ use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
-use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, SqlKind, UsingArgument};
+use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, SqlKind, SqlText, UsingArgument};
 use std::rc::Rc;
-use types::DataType;
+use types::{DataType, Ora};
 
 impl<W: World> Compiler<'_, W> {
     pub(super) fn sql_statement(&mut self, q: &ast::SqlText) -> CResult<()> {
@@ -51,6 +51,18 @@ impl<W: World> Compiler<'_, W> {
         self.spread(row, &row_ty, into, true)?;
         self.patch(skip);
         Ok(())
+    }
+
+    /// The value of a query of one row and one column.
+    pub(super) fn sql_value(&mut self, query: &SqlText) -> CResult<Val> {
+        let statement = self.static_sql(query)?;
+        let [column] = &statement.columns[..] else { return Err(Ora::new(936)) };
+        let ty = Ty::of(column.ty);
+        let (row, _) = self.row_slot(&statement.columns);
+        self.emit(Op::SelectInto { sql: statement.index, row });
+        let Place::Local(slot) = row.place() else { unreachable!("temporaries are local") };
+        let o = Opd::field(slot, 0).ok_or_else(|| Ora::pls(123, &[&"too many variables"]))?;
+        Ok(Val { o, ty })
     }
 
     /// A slot for a row of these columns.

@@ -1,6 +1,6 @@
 //! Expressions and conditions of SQL. PL/SQL has its own tree in [`crate::plsql`].
 
-use super::{Ident, ItemText, Name, OrderItem, Pos, Query};
+use super::{Ident, ItemText, JsonClauses, JsonTest, Name, OrderItem, Pos, Query};
 
 /// An expression or a condition. SQL's grammar distinguishes them, the tree does not; [`Expr::is_condition`] tells
 /// which one it is.
@@ -323,7 +323,7 @@ pub enum IsTest {
     Empty,
     ASet,
     Dangling,
-    Json,
+    Json(JsonTest),
     OfType(Vec<Name>),
 }
 
@@ -367,6 +367,8 @@ pub struct Call {
     pub on_overflow: Option<Overflow>,
     /// `TO_NUMBER(expr DEFAULT value ON CONVERSION ERROR, ...)`; the first argument is the expression.
     pub default_on_error: Option<Box<Expr>>,
+    /// The clauses of a function of SQL/JSON.
+    pub json: Option<Box<JsonClauses>>,
 }
 
 /// What LISTAGG does when its list is too long.
@@ -394,6 +396,7 @@ impl Call {
             over: None,
             on_overflow: None,
             default_on_error: None,
+            json: None,
         }
     }
 }

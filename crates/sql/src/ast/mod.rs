@@ -10,12 +10,14 @@
 mod ddl;
 mod dml;
 mod expr;
+mod json;
 mod query;
 mod tablespace;
 
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use json::*;
 pub use query::*;
 pub use tablespace::*;
 
@@ -59,13 +61,34 @@ pub struct Name {
     pub parts: Vec<Ident>,
     pub link: Option<Box<Name>>,
     pub pos: Pos,
+    pub written: Written,
+}
+
+/// The parts of a name after the second as they are written: the case of a field of JSON counts. Empty if it is that of
+/// the parts. Ignored in comparisons, like positions.
+#[derive(Clone, Debug, Default)]
+pub struct Written(pub Vec<String>);
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Written {}
+impl std::hash::Hash for Written {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 impl Name {
     /// A name with one part.
     pub fn simple(ident: Ident) -> Name {
         let pos = ident.pos;
-        Name { parts: vec![ident], link: None, pos }
+        Name { parts: vec![ident], link: None, pos, written: Written::default() }
+    }
+    /// A part as it is written, if it is one after the second.
+    pub fn written(&self, part: usize) -> &str {
+        let written = part.checked_sub(2).and_then(|at| self.written.0.get(at));
+        written.unwrap_or(&self.parts[part].name)
     }
     /// The last part, which is the object's own name.
     pub fn last(&self) -> &str {

@@ -264,7 +264,7 @@ impl Parser<'_> {
         Ok(ExprKind::Multiset { op, distinct, left: Box::new(left), right })
     }
 
-    fn primary(&mut self) -> Result<Expr> {
+    pub(super) fn primary(&mut self) -> Result<Expr> {
         let token = self.token();
         let pos = token.pos();
         let source = self.source(token);
@@ -451,6 +451,9 @@ impl Parser<'_> {
         if self.at(TokenKind::LeftParen) && !self.at_outer_mark() {
             return self.nested(|p| p.call(name, pos));
         }
+        if self.at(TokenKind::LeftBracket) && name.parts.len() >= 2 {
+            return self.json_steps(name, pos);
+        }
         Ok(Expr::new(ExprKind::Name(name), pos))
     }
 
@@ -534,7 +537,9 @@ impl Parser<'_> {
     fn call(&mut self, name: Name, pos: Pos) -> Result<Expr> {
         let mut call = Box::new(Call::new(name));
         self.left_paren()?;
-        if !self.at(TokenKind::RightParen) {
+        if call.name.as_simple().is_some_and(super::json::has_clauses) {
+            self.json_call(&mut call)?;
+        } else if !self.at(TokenKind::RightParen) {
             if call.name.as_simple() == Some("LNNVL") {
                 // The only function whose argument is a condition.
                 call.args.push(Argument { name: None, value: self.condition()? });

@@ -13,6 +13,7 @@ mod ddl;
 mod dml;
 mod expr;
 mod hints;
+mod json;
 mod names;
 mod placeholders;
 mod predicate;
@@ -374,7 +375,14 @@ impl<'a> Parser<'a> {
         let mut name = Name::simple(first);
         while self.at(TokenKind::Dot) && is_word(self.peek(1).kind) {
             self.bump();
+            let token = self.token();
             name.parts.push(self.any_word(code)?);
+            if name.parts.len() > 2 {
+                name.written.0.push(self.source(token).trim_matches('"').to_owned());
+            }
+        }
+        if (2..name.parts.len()).all(|at| name.written(at) == name.parts[at].name) {
+            name.written.0.clear();
         }
         if self.at(TokenKind::At) && is_word(self.peek(1).kind) {
             self.bump();

@@ -87,7 +87,7 @@ impl Parser<'_> {
             Some("INFINITE") => IsTest::Float(FloatTest::Infinite),
             Some("EMPTY") => IsTest::Empty,
             Some("DANGLING") => IsTest::Dangling,
-            Some("JSON") => IsTest::Json,
+            Some("JSON") => IsTest::Json(self.json_test()?),
             Some("OF") => {
                 self.eat_word("TYPE");
                 self.left_paren()?;

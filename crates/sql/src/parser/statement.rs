@@ -164,7 +164,7 @@ impl Parser<'_> {
         };
         let name = if kind == DropKind::Profile && self.at_word("DEFAULT") {
             let word = self.any_word(code)?;
-            Name { pos: word.pos, parts: vec![word], link: None }
+            Name::simple(word)
         } else {
             self.name(code)?
         };

@@ -224,15 +224,21 @@ impl Parser<'_> {
             // A pipelined function without TABLE(), XMLTABLE, JSON_TABLE: parsed as a call; the planner resolves or
             // refuses it.
             let mut call = Call::new(name);
-            call.args = if matches!(call.name.last(), "XMLTABLE" | "JSON_TABLE") {
-                self.raw_parens()?;
-                Vec::new()
-            } else {
-                self.arguments()?
-            };
+            let mut outer = false;
+            match call.name.last() {
+                "XMLTABLE" => _ = self.raw_parens()?,
+                "JSON_TABLE" => {
+                    self.json_table(&mut call)?;
+                    outer = self.at_outer_mark();
+                    if outer {
+                        self.at += 3;
+                    }
+                }
+                _ => call.args = self.arguments()?,
+            }
             let alias = self.table_alias()?;
             let expr = Expr::new(ExprKind::Call(Box::new(call)), pos);
-            return Ok(TableRef { kind: TableRefKind::Collection { expr, outer: false, alias }, pos });
+            return Ok(TableRef { kind: TableRefKind::Collection { expr, outer, alias }, pos });
         }
         let table = self.table_suffixes(name)?;
         Ok(TableRef { kind: TableRefKind::Table(table), pos })

@@ -500,6 +500,9 @@ pub struct SqlText {
     pub current_of: Option<(Ident, Span)>,
 }
 
+/// What stands before the call in the text of [`ExprKind::Sql`].
+pub const SQL_CALL_PREFIX: &str = "SELECT ";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlKind {
     Select,
@@ -546,6 +549,9 @@ pub enum ExprKind {
     },
     /// `SQL%BULK_ROWCOUNT(i)`
     BulkRowCount(Box<Expr>),
+    /// A function that only SQL has, as a query from DUAL: its span is that of the call, and its text begins
+    /// [`SQL_CALL_PREFIX`] before it.
+    Sql(Box<SqlText>),
     /// `SQL%BULK_EXCEPTIONS.COUNT`
     BulkErrors,
     /// `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX`; `.ERROR_CODE` if `code`.

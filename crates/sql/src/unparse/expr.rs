@@ -214,7 +214,11 @@ impl Display for IsTest {
             IsTest::Empty => f.write_str("EMPTY"),
             IsTest::ASet => f.write_str("A SET"),
             IsTest::Dangling => f.write_str("DANGLING"),
-            IsTest::Json => f.write_str("JSON"),
+            IsTest::Json(JsonTest { strict, unique_keys }) => {
+                f.write_str("JSON")?;
+                f.write_str(if *strict { " STRICT" } else { "" })?;
+                f.write_str(if *unique_keys { " WITH UNIQUE KEYS" } else { "" })
+            }
             IsTest::OfType(types) => write!(f, "OF TYPE ({})", List(types)),
         }
     }
@@ -250,6 +254,12 @@ impl Display for Call {
             write!(f, "{}({expr} AS {ty}", self.name)?;
             format.iter().try_for_each(|e| write!(f, ", {e}"))?;
             return f.write_str(")");
+        }
+        if let Some(clauses) = &self.json {
+            if let (Some(path), []) = (&clauses.path, &self.args[..]) {
+                return write!(f, "{}{}", self.name, path.text.trim_start_matches('$'));
+            }
+            return write!(f, "{}({})", self.name, super::json::JsonCall(self, clauses));
         }
         let distinct = if self.distinct { "DISTINCT " } else { "" };
         write!(f, "{}({distinct}", self.name)?;

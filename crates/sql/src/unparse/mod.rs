@@ -5,6 +5,7 @@
 
 mod dml;
 mod expr;
+mod json;
 mod query;
 
 use crate::ast::{Ident, Name};
@@ -56,7 +57,11 @@ impl Display for Name {
                 f.write_str(".")?;
             }
             let bare = is_pseudo_column(&part.name) || (i > 0 && is_plain(&part.name));
-            if bare { f.write_str(&part.name)? } else { part.fmt(f)? }
+            match self.written(i) {
+                written if written != part.name => f.write_str(written)?,
+                _ if bare => f.write_str(&part.name)?,
+                _ => part.fmt(f)?,
+            }
         }
         match &self.link {
             Some(link) => write!(f, "@{link}"),

@@ -103,9 +103,9 @@ impl Compiler<'_> {
                 let source = Source::Cte { id: cte, name: alias, columns, rows };
                 of(Planned::new(source, rows, rows * cost::PER_ROW), conds, self)
             }
-            ItemKind::Elements { value, objects } => {
+            ItemKind::Elements { value, shape } => {
                 let rows = 10.0;
-                let source = Source::Elements { value: value.clone(), objects: *objects, columns, rows };
+                let source = Source::Elements { value: value.clone(), shape: shape.clone(), columns, rows };
                 of(Planned::new(source, rows, cost::ELEMENTS), conds, self)
             }
             ItemKind::Derived { rel, out, .. } => {

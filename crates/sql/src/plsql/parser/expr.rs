@@ -300,6 +300,11 @@ impl Parser<'_> {
                 ExprKind::Extract { field, operand }
             }
             "TRIM" if self.symbol_at(1, "(") => self.trim_expr()?,
+            "JSON_VALUE" | "JSON_QUERY" | "JSON_OBJECT" | "JSON_ARRAY" | "JSON_SERIALIZE" | "JSON_MERGEPATCH"
+                if self.symbol_at(1, "(") && pos as usize >= SQL_CALL_PREFIX.len() =>
+            {
+                self.sql_call()?
+            }
             "NEW" if self.name_at(1) => {
                 self.bump();
                 ExprKind::New(self.name()?)

@@ -72,6 +72,17 @@ impl Parser<'_> {
         Ok(sql)
     }
 
+    /// A function that only SQL has.
+    pub(super) fn sql_call(&mut self) -> PResult<ExprKind> {
+        let start = self.bump();
+        self.skip_brackets();
+        let end = self.previous_end();
+        let text = format!("{SQL_CALL_PREFIX}{} FROM DUAL", self.source(start, end));
+        let span = Span { start: start - SQL_CALL_PREFIX.len() as u32, end };
+        let sql = SqlText { kind: SqlKind::Select, span, text, into: None, returning: None, current_of: None };
+        Ok(ExprKind::Sql(Box::new(sql)))
+    }
+
     fn at_into(&self) -> bool {
         self.at_word("INTO") || (self.at_word("BULK") && self.word_at(1, "COLLECT"))
     }
