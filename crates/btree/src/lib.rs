@@ -46,7 +46,8 @@ mod undo_op;
 mod verify;
 
 pub use entries::Inserted;
-pub use index::{Btree, Index, key_bytes_max, locator_of, rowid_of};
+pub use node::SEVERAL;
+pub use index::{Btree, Index, Locator, key_bytes_max, locator_of, rowid_of};
 pub use keys::{KeyState, Repeats};
 pub use many::Batch;
 pub use row_scan::RowScan;

@@ -224,8 +224,7 @@ impl RangeScan {
     pub fn next(&mut self, tree: &Btree, p: &Process) -> Result<Option<(&[u8], Rowid)>> {
         let Some(index) = self.index else { return Ok(None) };
         Ok(self.next_entry(tree, p)?.map(|entry| {
-            let (rdba, slot) = crate::node::rowid_of(entry.locator);
-            (entry.key, Rowid { obj: index.table, rdba, slot })
+            (entry.key, crate::rowid_of(&index, entry.locator))
         }))
     }
 
@@ -276,7 +275,7 @@ impl RangeScan {
         Ok(self.given - before)
     }
 
-    /// As [`RangeScan::pass_sure`], in an index over rows in blocks, and appends the rowids.
+    /// As [`RangeScan::pass_sure`], in an index over the blocks of one segment, and appends the rowids.
     ///
     /// # Errors
     /// As [`RangeScan::next_entry`].

@@ -263,15 +263,20 @@ pub fn key_index(
     let (owner, owner_name) = (on.table.owner_id, on.table.owner.clone());
     let mut target = Target { owner, owner_name, name: name.to_owned(), pos };
     let mut options = SegmentOptions::default();
-    let (mut unique, mut reverse) = (!deferrable, false);
+    let (mut unique, mut reverse, mut local) = (!deferrable, false, None);
     match using {
         Some(UsingIndex::Options(given)) => options = given.clone(),
+        Some(UsingIndex::Local(given, partitions)) => {
+            options = given.clone();
+            local = Some(partitions.clone());
+        }
         Some(UsingIndex::Create(create)) => {
             target = work.target(&create.name)?;
             if (deferrable && create.unique) || !is_on(work, on.table, create, columns)? {
                 return Err(Ora::new(14196).at(target.pos));
             }
             options = create.options.clone();
+            local.clone_from(&create.local);
             (unique, reverse) = (create.unique, create.reverse);
         }
         _ => {}
@@ -295,6 +300,7 @@ pub fn key_index(
         options,
         invisible: false,
         for_key: !matches!(using, Some(UsingIndex::Create(_))),
+        local,
         of_key,
         duplicate,
     };

@@ -3,6 +3,7 @@
 //! A definition is immutable and shared by `Rc`: it describes the object at one dictionary epoch (D2). A plan keeps the
 //! definitions it was made from, and is made again when the epoch has moved on and one of them has changed.
 
+use crate::partitions::{IndexPartitionDef, Partitioning};
 use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
 use types::image::Image;
@@ -100,6 +101,13 @@ impl TableDef {
             _ => None,
         }
     }
+    /// The partitions of a partitioned table.
+    pub fn partitioning(&self) -> Option<&Rc<Partitioning>> {
+        match &self.organization {
+            Organization::Partitioned(partitioning) => Some(partitioning),
+            _ => None,
+        }
+    }
     pub fn is_fixed(&self) -> bool {
         matches!(self.organization, Organization::Fixed(_))
     }
@@ -156,6 +164,8 @@ pub enum Organization {
     Index(SegmentRef),
     /// Rows made by code: V$ and X$.
     Fixed(FixedId),
+    /// A segment for each partition.
+    Partitioned(Rc<Partitioning>),
 }
 
 /// The number of a fixed table in the [`crate::FixedCatalog`].
@@ -276,13 +286,16 @@ pub struct IndexDef {
     /// Created for a key constraint, with which it is dropped, whatever the names of the two.
     pub of_key: bool,
     pub kind: IndexKind,
+    /// The partitions of a local index, in the order of the table's partitions; its `segment` then is none.
+    pub local: Option<Rc<Vec<IndexPartitionDef>>>,
     pub statistics: Option<IndexStatistics>,
 }
 
 impl IndexDef {
     /// True when its entries agree with the table's rows.
     pub fn is_usable(&self) -> bool {
-        !self.unusable && !self.disabled
+        let parts = self.local.iter().flat_map(|parts| parts.iter());
+        !self.unusable && !self.disabled && !parts.into_iter().any(|part| part.unusable)
     }
 
     /// Appends a column's stored bytes in the form of this index's keys.
@@ -567,6 +580,8 @@ types::numbered! {
         Type = 13,
         TypeBody = 14,
         Directory = 23,
+        TablePartition = 19,
+        IndexPartition = 20,
         Edition = 57,
     }
 }
@@ -590,6 +605,8 @@ impl ObjectKind {
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
             ObjectKind::Edition => "EDITION",
+            ObjectKind::TablePartition => "TABLE PARTITION",
+            ObjectKind::IndexPartition => "INDEX PARTITION",
         }
     }
 
@@ -602,6 +619,10 @@ impl ObjectKind {
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
             ObjectKind::Edition => 64,
+            // Partitions have the name of their table or index, which must not find them; the views show its name
+            // space.
+            ObjectKind::TablePartition => 61,
+            ObjectKind::IndexPartition => 62,
             _ => 1,
         }
     }

@@ -26,6 +26,8 @@ pub mod monitoring;
 mod names;
 mod object_views;
 mod packages;
+mod partition_views;
+mod partitions;
 mod privilege;
 pub mod profile;
 mod properties;
@@ -65,6 +67,10 @@ pub use layout::{DictionaryConfig, DictionaryLayout};
 pub use logons::{Account, LogonState};
 pub use names::{Access, Named, Principal, SessionCatalog};
 pub use packages::{built_in_packages, is_built_in_package};
+pub use partitions::{
+    ColumnSet, IndexPartitionDef, PARTITION_COLUMNS_MAX, PARTITIONS_MAX, PartitionBound, PartitionDef, PartitionMethod,
+    Partitioning,
+};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};
 pub use properties::{Property, PropertyList};

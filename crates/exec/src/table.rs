@@ -5,12 +5,12 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use btree::{Inserted, RowAction, RowTable};
 use cluster::HashCluster;
-use dictionary::{IndexDef, IndexKey, Organization, SegmentRef, TableDef};
+use dictionary::{IndexDef, IndexKey, Organization, Partitioning, SegmentRef, TableDef};
 use heap::{HeapTable, RowOutcome};
 use plan::Reg;
 use std::rc::Rc;
 use txn::{LockWait, Snapshot};
-use types::{Ora, Result, Rowid, Value, urowid};
+use types::{ObjectId, Ora, Result, Rowid, Value, urowid};
 
 /// The address of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,6 +89,8 @@ pub enum Storage {
     Heap(HeapTable),
     Cluster(HashCluster, Vec<usize>),
     Index(Box<IndexTable>),
+    /// A heap for each partition.
+    Partitioned(Rc<Partitioning>, ObjectId),
 }
 
 impl Storage {
@@ -121,7 +123,17 @@ impl Storage {
                 Ok(Storage::Cluster(cluster, key_positions.clone()))
             }
             Organization::Fixed(_) => Err(Ora::internal("a fixed table has no storage")),
+            Organization::Partitioned(of) => Ok(Storage::Partitioned(of.clone(), table.object)),
         }
+    }
+
+    /// Whether the rows of an updated row's old and new version belong to different partitions.
+    ///
+    /// # Errors
+    /// ORA-14400 when no partition takes the new version.
+    pub fn changes_partition(&self, at: At<'_>, row: &[u8], key: &mut Vec<u8>) -> Result<bool> {
+        let Storage::Partitioned(of, _) = self else { return Ok(false) };
+        Ok(Some(of.place_of_row(row, key)?) != of.place_of_data(at.rowid()?.obj))
     }
 
     /// Inserts a row. `key`: its primary key, if the table is index-organised.
@@ -133,6 +145,10 @@ impl Storage {
         match self {
             Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row).map(Address::Rowid),
             Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row).map(Address::Rowid),
+            Storage::Partitioned(of, table) => {
+                let h = of.heap_table(*table, of.place_of_row(row, &mut Vec::new())?);
+                cx.shared.heap.insert(cx.p, t, &h, row).map(Address::Rowid)
+            }
             Storage::Index(i) => match cx.shared.btree.insert_row(cx.p, t, &i.rows, key, row, LockWait::Forever)? {
                 Inserted::Done => Ok(Address::Key(key.to_vec())),
                 // The index has the name of its constraint.
@@ -149,6 +165,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.update(cx.p, t, h, at.rowid()?, row, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.update(cx.p, t, c, at.rowid()?, row, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Update(row), seen, wait),
+            Storage::Partitioned(of, table) => {
+                let (rowid, h) = partition_of(of, *table, at)?;
+                cx.shared.heap.update(cx.p, t, &h, rowid, row, seen, wait)
+            }
         }
     }
 
@@ -159,6 +179,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.delete(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.delete(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Delete, seen, wait),
+            Storage::Partitioned(of, table) => {
+                let (rowid, h) = partition_of(of, *table, at)?;
+                cx.shared.heap.delete(cx.p, t, &h, rowid, seen, wait)
+            }
         }
     }
 
@@ -168,6 +192,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.lock_row(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.lock_row(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Lock, seen, wait),
+            Storage::Partitioned(of, table) => {
+                let (rowid, h) = partition_of(of, *table, at)?;
+                cx.shared.heap.lock_row(cx.p, t, &h, rowid, seen, wait)
+            }
         }
     }
 
@@ -179,6 +207,10 @@ impl Storage {
             (Storage::Cluster(c, _), At::Rowid(rowid)) => {
                 cx.p.count(wait::Stat::TableFetchByRowid, 1);
                 cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row)
+            }
+            (Storage::Partitioned(of, table), At::Rowid(_)) => {
+                let (rowid, h) = partition_of(of, *table, at)?;
+                cx.shared.heap.fetch_by_rowid(cx.p, s, &h, rowid, row)
             }
             (Storage::Index(i), At::Key(key)) => cx.shared.btree.fetch_row(cx.p, &i.rows.tree, key, s, row),
             _ => Err(Ora::new(1410)),
@@ -215,6 +247,13 @@ pub fn key_columns(index: &IndexDef) -> Result<Vec<(usize, bool)>> {
         IndexKey::Expression { .. } => Err(Ora::unsupported()),
     };
     index.columns.iter().map(column).collect()
+}
+
+/// The heap of a row's partition. ORA-01410 for a rowid of another table.
+fn partition_of(of: &Partitioning, table: ObjectId, at: At<'_>) -> Result<(Rowid, HeapTable)> {
+    let rowid = at.rowid()?;
+    let place = of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
+    Ok((rowid, of.heap_table(table, place)))
 }
 
 fn heap_table(table: &TableDef, s: &SegmentRef) -> HeapTable {

@@ -284,9 +284,6 @@ impl Compiler<'_> {
         if let Some(ast::Sample { block: _, percent: _, seed: _ }) = sample {
             return Err(unsupported("SAMPLE", pos));
         }
-        if partition.is_some() {
-            return Err(Ora::new(14501).at(pos)); // object is not partitioned
-        }
         if full.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }
@@ -298,12 +295,14 @@ impl Compiler<'_> {
             if self.as_of.is_some_and(|n| !self.whole || n > 0) {
                 return Err(unsupported("AS OF", pos));
             }
+            refuse_partition(partition.as_deref())?;
             return self.cte(cte, alias, set, merge);
         }
         let owner = t.name.qualifier();
         // Errors have the position of the object's own name, after its schema.
         let pos = t.name.parts.last().map_or(pos, |part| part.pos.0);
         if name == "DUAL" && owner.map_or_else(|| !self.catalog().is_own_name(name), |o| o == "SYS") {
+            refuse_partition(partition.as_deref())?;
             self.dual(alias, set);
             return Ok(());
         }
@@ -325,15 +324,54 @@ impl Compiler<'_> {
                 if (self.as_of.is_some() || self.versions.is_some()) && table.temporary.is_some() {
                     return Err(Ora::new(14451).at(pos));
                 }
-                self.table_item(table, alias, t.alias.is_none(), set, !merge)?;
-                Ok(())
+                self.partition = match partition {
+                    Some(partition) => Some(self.named_partition(&table, partition, pos)?),
+                    None => None,
+                };
+                let done = self.table_item(table, alias, t.alias.is_none(), set, !merge);
+                self.partition = None;
+                done
             }
             Some(Resolved::View(_)) if self.versions.is_some() => Err(Ora::new(30051).at(pos)),
             Some(Resolved::View(view)) => {
+                refuse_partition(partition.as_deref())?;
                 self.check_read(view.object, view.owner_id, pos)?;
                 self.view(&view, alias, t.alias.is_none(), set, merge, pos)
             }
             _ => Err(Ora::new(942).at(pos)),
+        }
+    }
+
+    /// The partition that a clause behind the name of a table names.
+    ///
+    /// # Errors
+    /// ORA-14501 for a table that is not partitioned, ORA-02149 for a partition that does not exist.
+    pub(crate) fn named_partition(&mut self, table: &TableDef, named: &ast::PartitionRef, pos: u32) -> Result<Prune> {
+        let Some(of) = table.partitioning() else {
+            return Err(Ora::new(14501).at(pos)); // object is not partitioned
+        };
+        if named.subpartition {
+            return Err(Ora::new(14253).at(named.pos.0));
+        }
+        match &named.which {
+            ast::WhichPartition::Name(name) => {
+                let place = of.place_of_name(&name.name).ok_or_else(|| Ora::new(2149).at(name.pos.0))?;
+                Ok(Prune { place: Some(place as u32), ..Prune::default() })
+            }
+            ast::WhichPartition::For(values) => {
+                if values.len() != of.columns.len() {
+                    return Err(Ora::new(14018).at(named.pos.0));
+                }
+                let mut keys = Vec::new();
+                for (value, column) in values.iter().zip(&of.columns) {
+                    let ty = table.columns[*column].data_type;
+                    self.blocks.push(crate::scope::Block::new(true));
+                    let e = self.expr(value);
+                    self.blocks.pop();
+                    keys.push(Key::from(crate::typing::convert(e?, &ty, value.pos.0)?));
+                }
+                Ok(Prune { of: keys, ..Prune::default() })
+            }
         }
     }
 
@@ -379,6 +417,9 @@ impl Compiler<'_> {
             table_item(alias, schema, table)
         };
         let id = self.add_item(item);
+        if let Some(partition) = self.partition.take() {
+            self.partition_items.insert(id, partition);
+        }
         if let Some(n) = self.as_of {
             self.as_of_items.insert(id, n);
             self.volatile += 1;
@@ -680,4 +721,9 @@ fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
         // not a clause: `each_child` handles every kind
         _ => crate::refs::each_child(e, &mut |child| marks(child, into)),
     }
+}
+
+/// Only a table has partitions that a clause can name.
+fn refuse_partition(partition: Option<&ast::PartitionRef>) -> Result<()> {
+    partition.map_or(Ok(()), |partition| Err(Ora::new(14109).at(partition.pos.0)))
 }

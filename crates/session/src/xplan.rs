@@ -212,6 +212,9 @@ fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<S
         let time = |row: &PlanRow| row.time.filter(|_| expected(row)).map(|s| format!("{} ", clock(s)));
         columns.extend(figure(named(" Time     ", " E-Time   "), &time));
     }
+    let partition = |at: usize| move |row: &PlanRow| Some(row.partitions[at].clone()).filter(|text| !text.is_empty());
+    columns.extend(figure(" Pstart", &partition(0)));
+    columns.extend(figure(" Pstop ", &partition(1)));
     if format.parallel {
         columns.extend(figure("    TQ  ", &|row| queue_of(&row.node)));
         columns.extend(figure("IN-OUT", &|row| way_of(&row.tag)));

@@ -58,12 +58,16 @@ fn parts_of(index: &Index, columns: &[u16], table: &TableDef) -> Vec<(usize, Dat
 /// The state of a key when no open transaction of another session decides about it. Waits: `enq: TX - row lock
 /// contention`.
 fn settled(index: &Index, key: &[u8], patient: bool, cx: &mut ExecCtx<'_>) -> Result<KeyState> {
-    loop {
-        match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &index.tree, key, patient)? {
-            KeyState::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
-            state => return Ok(state),
+    for tree in index.trees_with(key, cx)? {
+        loop {
+            match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &tree, key, patient)? {
+                KeyState::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
+                KeyState::Present => return Ok(KeyState::Present),
+                KeyState::Absent => break,
+            }
         }
     }
+    Ok(KeyState::Absent)
 }
 
 /// A foreign key of the table that is changed.

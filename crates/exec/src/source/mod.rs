@@ -18,6 +18,7 @@ mod key_ranges;
 pub mod loops;
 pub mod merge_join;
 mod op;
+mod partitions;
 mod range;
 mod row_bytes;
 mod row_source;

@@ -89,7 +89,8 @@ fn rises(index: &IndexDef, at: usize, column: usize) -> bool {
 }
 
 fn usable(index: &IndexDef) -> bool {
-    index.is_usable() && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
+    // The partitions of a local index are read one after the other.
+    index.local.is_none() && index.is_usable() && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
 }
 
 /// Makes a scan return the row with the lowest or highest value first, if an index allows it.

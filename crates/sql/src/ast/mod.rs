@@ -10,12 +10,14 @@
 mod ddl;
 mod dml;
 mod expr;
+mod partition;
 mod query;
 mod tablespace;
 
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use partition::*;
 pub use query::*;
 pub use tablespace::*;
 

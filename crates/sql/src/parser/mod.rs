@@ -14,6 +14,7 @@ mod dml;
 mod expr;
 mod hints;
 mod names;
+mod partition;
 mod placeholders;
 mod predicate;
 mod query;

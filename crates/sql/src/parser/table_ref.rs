@@ -247,15 +247,7 @@ impl Parser<'_> {
     fn table_suffixes(&mut self, name: Name) -> Result<TableName> {
         let mut table =
             TableName { name, alias: None, partition: None, sample: None, as_of: None, versions: None, pivot: None };
-        if self.at_any(&["PARTITION", "SUBPARTITION"])
-            && (self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR"))
-        {
-            let start = self.pos();
-            self.bump();
-            self.eat_word("FOR");
-            self.raw_parens()?;
-            table.partition = Some(self.text_since(start).to_owned());
-        }
+        table.partition = self.partition_suffix()?;
         if self.at_word("SAMPLE") {
             table.sample = Some(self.sample()?);
         }
