@@ -223,9 +223,7 @@ impl RangeScan {
     /// ORA-08103 when the index is gone, and those of the buffer cache.
     pub fn next(&mut self, tree: &Btree, p: &Process) -> Result<Option<(&[u8], Rowid)>> {
         let Some(index) = self.index else { return Ok(None) };
-        Ok(self.next_entry(tree, p)?.map(|entry| {
-            (entry.key, crate::rowid_of(&index, entry.locator))
-        }))
+        Ok(self.next_entry(tree, p)?.map(|entry| (entry.key, crate::rowid_of(&index, entry.locator))))
     }
 
     /// The next entry, with all that the leaf says about it; `None` at the end. As [`RangeScan::next`].

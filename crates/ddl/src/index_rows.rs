@@ -46,7 +46,8 @@ pub fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let temporary = if is_temporary { property::IND_TEMPORARY } else { 0 };
     let local = if index.local.is_some() { property::IND_LOCAL } else { 0 };
     let of_key = if index.of_key { property::IND_OF_KEY } else { 0 };
-    row[ind::PROPERTY] = int(reverse | temporary | local | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
+    row[ind::PROPERTY] =
+        int(reverse | temporary | local | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
     row[ind::FLAGS] = int(flags_of(index));
     work.change().insert(Base::Ind, &row)?;
     let rows: Vec<Row> = index.columns.iter().enumerate().map(|(i, column)| column_row(index, i, column)).collect();

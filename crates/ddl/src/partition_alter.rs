@@ -71,12 +71,7 @@ pub fn place_of(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, named:
 }
 
 /// The positions of several partitions, each once.
-fn places_of(
-    work: &mut Work<'_>,
-    table: &TableDef,
-    of: &Partitioning,
-    named: &[PartitionRef],
-) -> Result<Vec<usize>> {
+fn places_of(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, named: &[PartitionRef]) -> Result<Vec<usize>> {
     let mut places = named.iter().map(|one| place_of(work, table, of, one)).collect::<Result<Vec<_>>>()?;
     places.sort_unstable();
     places.dedup();
@@ -303,13 +298,7 @@ fn truncate(
     if had_rows { keep_global(work, table, upkeep) } else { Ok(()) }
 }
 
-fn rename(
-    work: &mut Work<'_>,
-    table: &mut TableDef,
-    of: &Partitioning,
-    from: &PartitionRef,
-    to: &Ident,
-) -> Result<()> {
+fn rename(work: &mut Work<'_>, table: &mut TableDef, of: &Partitioning, from: &PartitionRef, to: &Ident) -> Result<()> {
     let place = place_of(work, table, of, from)?;
     if of.partitions[place].name == to.name {
         return Err(Ora::new(14081).at(to.pos.0));

@@ -13,12 +13,7 @@ use sql::ast::PartitionAction;
 use std::rc::Rc;
 use types::{Ora, Result};
 
-pub fn exchange(
-    work: &mut Work<'_>,
-    table: &mut TableDef,
-    of: &Partitioning,
-    action: &PartitionAction,
-) -> Result<()> {
+pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, of: &Partitioning, action: &PartitionAction) -> Result<()> {
     let PartitionAction::Exchange { partition, table: name, including_indexes, validation, upkeep } = action else {
         return Err(Ora::internal("[no exchange]"));
     };
@@ -65,7 +60,8 @@ pub fn exchange(
     match pairs {
         Some(pairs) => {
             for (part, index) in pairs {
-                let tree = SegmentRef { pctfree: part.segment.pctfree, initrans: part.segment.initrans, ..index.segment };
+                let tree =
+                    SegmentRef { pctfree: part.segment.pctfree, initrans: part.segment.initrans, ..index.segment };
                 partition_rows::moved_tree(work, &part, &tree)?;
                 if index.unusable {
                     partition_rows::set_unusable(work, &part)?;

@@ -309,7 +309,8 @@ fn keys_of(sets: &[ColumnSet], columns: usize) -> Option<Vec<Vec<u8>>> {
 fn hash_place(key: &[u8], n: usize) -> Option<usize> {
     let size = n.checked_next_power_of_two().filter(|_| n > 0)?;
     // FNV-1a, and a mix that brings all bits into the low ones. Stored rows depend on it.
-    let mut h = key.iter().fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3));
+    let mut h =
+        key.iter().fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3));
     h ^= h >> 32;
     h = h.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     h ^= h >> 29;

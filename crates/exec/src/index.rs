@@ -287,9 +287,7 @@ fn insert_watched(index: &Index, watch: &Watch, key: &[u8], at: At<'_>, cx: &mut
     let t = &mut cx.session.txn;
     let forever = LockWait::Forever;
     let repeated = match at {
-        At::Rowid(rowid) => {
-            cx.shared.btree.insert_watched(cx.p, t, &tree, key, &tree.locator(rowid), forever)?
-        }
+        At::Rowid(rowid) => cx.shared.btree.insert_watched(cx.p, t, &tree, key, &tree.locator(rowid), forever)?,
         At::Key(row) => cx.shared.btree.insert_watched(cx.p, t, &tree, key, row, forever)?,
     };
     match repeated {

@@ -800,10 +800,19 @@ impl Tree {
             "" => scan.alias.clone(),
             origin => ["\"", &scan.alias, "\"@\"", origin, "\""].concat(),
         };
+        let mut read = <[String; 2]>::default();
         let parent = match &scan.prune {
             // A global index leads to the partitions of its rows.
-            Some(prune) if scan.reads_partitions() => self.partitions(parent, scan, prune),
-            _ => parent,
+            Some(prune) if scan.reads_partitions() => {
+                let at = self.partitions(parent, scan, prune);
+                read.clone_from(&self.row(at).partitions);
+                at
+            }
+            Some(_) => {
+                read = ["ROWID".into(), "ROWID".into()];
+                parent
+            }
+            None => parent,
         };
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
         let by_index = |index: &dictionary::IndexDef| match (&scan.prune, &index.local) {
@@ -871,6 +880,7 @@ impl Tree {
                 (at, None)
             }
         };
+        let below = access.as_ref().map(|(below, _)| *below);
         if let Some((below, access)) = access {
             let row = self.row(below);
             row.access = access;
@@ -882,7 +892,13 @@ impl Tree {
             }
         }
         self.filter(at, &scan.filter);
+        if scan.reads_partitions()
+            && let Some(below) = below
+        {
+            self.row(below).partitions.clone_from(&read);
+        }
         let row = self.row(at);
+        row.partitions = read;
         (row.alias, row.query_block) = (alias, block);
         at
     }
@@ -908,7 +924,12 @@ impl Tree {
         };
         let at = self.add(Some(parent), &format!("PARTITION {}", of.method.name()), options);
         self.over.insert(at + 1, (1, false));
-        self.row(at).partitions = range;
+        let width = |reg: &Reg| self.registers.get(reg).map_or(0.0, |of| of.1);
+        let width: f64 = scan.columns.iter().map(|(_, reg)| width(reg)).chain(scan.rowid.as_ref().map(width)).sum();
+        let bytes = (width > 0.0).then(|| scan.rows.max(1.0).round() * width);
+        let row = self.row(at);
+        row.set_figures(&Figures { rows: Some(scan.rows), bytes, cost: Some(scan.cost) });
+        row.partitions = range;
         at
     }
 

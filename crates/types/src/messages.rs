@@ -1213,6 +1213,8 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 14400, "inserted partition key does not map to any partition"),
     (Ora, 14401, "inserted partition key is outside specified partition"),
     (Ora, 14402, "updating partition key column would cause a partition change"),
+    (Ora, 14404, "partitioned table contains partitions in a different tablespace"),
+    (Ora, 14405, "partitioned index contains partitions in a different tablespace"),
     (Ora, 14450, "attempt to access a transactional temp table already in use"),
     (Ora, 14451, "unsupported feature with temporary table"),
     (Ora, 14452, "attempt to create, alter or drop an index on temporary table already in use"),

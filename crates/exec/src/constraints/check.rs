@@ -133,7 +133,9 @@ impl Checker {
                         match cx.shared.btree.is_repeated(cx.p, own, &tree, payload)? {
                             Repeats::Never => break,
                             Repeats::Twice => return Err(index.duplicate()),
-                            Repeats::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
+                            Repeats::Undecided(holder) => {
+                                cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?
+                            }
                         }
                     }
                 }

@@ -193,9 +193,8 @@ impl Parser<'_> {
 
     /// An action of ALTER TABLE on partitions, if there is one here.
     pub(super) fn partition_action(&mut self) -> Result<Option<AlterTableAction>> {
-        const VERBS: &[&str] = &[
-            "ADD", "DROP", "TRUNCATE", "RENAME", "MOVE", "SPLIT", "MERGE", "EXCHANGE", "COALESCE", "MODIFY",
-        ];
+        const VERBS: &[&str] =
+            &["ADD", "DROP", "TRUNCATE", "RENAME", "MOVE", "SPLIT", "MERGE", "EXCHANGE", "COALESCE", "MODIFY"];
         let pos = self.pos();
         let ahead = |word: &str| self.word_ahead(1, word);
         let other = self.at_words(&["SET", "INTERVAL"]) || self.at_words(&["SET", "STORE", "IN"]);
