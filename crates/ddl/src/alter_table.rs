@@ -17,7 +17,7 @@ use dictionary::rows::{as_u32, int, text};
 use dictionary::*;
 use sql::ast::{
     AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, Ident, KeyIndex,
-    SegmentOptions, StateClause,
+    PartitionAction, SegmentOptions, StateClause,
 };
 use std::rc::Rc;
 use types::{Ora, Result, Value, codec};
@@ -118,7 +118,10 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             _ => Err(Ora::unsupported().at(pos.0)),
         },
         AlterTableAction::AllTriggers(enable) => crate::trigger::set_all(work, table, *enable),
-        AlterTableAction::Partition { action, pos } => crate::partition_alter::act(work, table, action, pos.0),
+        AlterTableAction::Partition { action, pos } => match matches!(**action, PartitionAction::Exchange { .. }) {
+            true => crate::partition_exchange::exchange(work, table, action, pos.0),
+            false => crate::partition_alter::act(work, table, action, target, pos.0),
+        },
         AlterTableAction::Other { text, pos } => other(text, pos.0),
     }
 }

@@ -152,7 +152,7 @@ fn define_local(
     if !listed.is_empty() && listed.len() != of.partitions.len() {
         return Err(Ora::new(14024).at(pos));
     }
-    let own = new.options.tablespace.as_ref().map(|_| tablespace);
+    let in_one = new.options.tablespace.as_ref().map(|_| tablespace);
     let mut local = Vec::new();
     for (n, p) in of.partitions.iter().enumerate() {
         let spec = listed.get(n);
@@ -161,9 +161,14 @@ fn define_local(
         }
         let place = match spec.and_then(|spec| spec.options.tablespace.as_ref()) {
             Some(name) => Some(work.tablespace(Some(name), new.target.owner)?),
-            None => own,
+            None => in_one,
         };
         let mut part = partition_rows::make_index_partition(work, p, place)?;
+        let own = spec.map(|spec| &spec.options);
+        let pctfree = own.and_then(|own| own.pctfree).or(new.options.pctfree);
+        let initrans = own.and_then(|own| own.initrans).or(new.options.initrans);
+        part.segment.pctfree = pctfree.unwrap_or(10) as u8;
+        part.segment.initrans = initrans.unwrap_or(2).clamp(1, 255) as u8;
         if let Some(name) = spec.and_then(|spec| spec.name.as_ref()) {
             part.name = name.name.clone();
         }

@@ -156,7 +156,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     };
     match action {
         _ if table.temporary.is_some() && *action == AlterIndexAction::Coalesce => {}
-        AlterIndexAction::Rebuild { online: true, .. } if table.partitioning().is_some() => {
+        AlterIndexAction::Rebuild { options: _, online: true, partition: _ } if table.partitioning().is_some() => {
             return Err(Ora::unsupported().at(alter.pos.0));
         }
         AlterIndexAction::Rebuild { options, online: _, partition: Some(name) } => {
@@ -164,7 +164,9 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
             work.lock(index.table)?;
             crate::partition_index::rebuild(work, &table, &index, place, options)?;
         }
-        AlterIndexAction::Rebuild { .. } if index.local.is_some() => return Err(Ora::new(14086).at(target.pos)),
+        AlterIndexAction::Rebuild { options: _, online: _, partition: None } if index.local.is_some() => {
+            return Err(Ora::new(14086).at(target.pos));
+        }
         AlterIndexAction::PartitionUnusable(name) => {
             let place = part_of(name)?;
             work.lock(index.table)?;

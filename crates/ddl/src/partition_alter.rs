@@ -11,7 +11,7 @@ use crate::partition_create::described;
 use crate::partition_index;
 use crate::partition_rows::{self, NewPartition};
 use crate::rows;
-use crate::work::{Work, by};
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, obj, tabpart};
 use dictionary::image::property;
 use dictionary::rows::{as_i64, int, text};
@@ -24,7 +24,17 @@ use sql::ast::{
 use std::rc::Rc;
 use types::{Ora, Result};
 
-pub fn act(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAction, pos: u32) -> Result<()> {
+pub fn act(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    action: &PartitionAction,
+    target: &Target,
+    pos: u32,
+) -> Result<()> {
+    // Beside ALTER, as for the whole table.
+    if matches!(action, PartitionAction::Drop(..) | PartitionAction::Truncate { .. }) {
+        work.require(target, None, SystemPrivilege::DropAnyTable)?;
+    }
     let of = table.partitioning().ok_or_else(|| Ora::new(14501).at(pos))?.clone();
     match action {
         PartitionAction::Add(spec, upkeep) => add(work, table, &of, spec, *upkeep),
@@ -44,7 +54,8 @@ pub fn act(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAction, 
             let halves = halves(work, table, &of, place, at, partition.pos.0)?;
             let [first, second] = &halves;
             let two = [(into.first(), first), (into.get(1), second)];
-            if !into.is_empty() && into.len() != 2 {
+            let described = into.iter().any(|spec| spec.values != PartitionValues::None);
+            if described || !into.is_empty() && into.len() != 2 {
                 return Err(Ora::unsupported().at(pos));
             }
             let new = two.into_iter().map(|(spec, bound)| made(work, table, &of, spec, bound, place)).collect();
@@ -53,21 +64,23 @@ pub fn act(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAction, 
         PartitionAction::Merge { partitions, into, upkeep } => {
             merge(work, table, &of, partitions, into.as_ref(), *upkeep, pos)
         }
-        PartitionAction::Exchange { .. } => crate::partition_exchange::exchange(work, table, &of, action),
-        PartitionAction::Other => Err(Ora::unsupported().at(pos)),
+        // `partition_exchange` does it.
+        PartitionAction::Exchange { .. } | PartitionAction::Other => Err(Ora::unsupported().at(pos)),
     }
 }
 
 /// The position of the partition that a clause names. ORA-02149.
 pub fn place_of(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, named: &PartitionRef) -> Result<usize> {
-    let place = match &named.which {
+    // No table has subpartitions.
+    let PartitionRef { subpartition: _, which, pos } = named;
+    let place = match which {
         WhichPartition::Name(name) => of.place_of_name(&name.name),
         WhichPartition::For(values) => {
-            let key = KeyColumns { all: &table.columns, key: &of.columns }.named(work, values, named.pos.0)?;
+            let key = KeyColumns { all: &table.columns, key: &of.columns }.named(work, values, pos.0)?;
             of.place_of_key(&key)
         }
     };
-    place.ok_or_else(|| Ora::new(2149).at(named.pos.0))
+    place.ok_or_else(|| Ora::new(2149).at(pos.0))
 }
 
 /// The positions of several partitions, each once.
@@ -113,8 +126,9 @@ fn with_partitions(table: &TableDef, of: &Partitioning, partitions: Vec<Partitio
 
 /// Fills the indexes over all partitions again, or makes them unusable, after rows have got other addresses.
 pub fn keep_global(work: &mut Work<'_>, new: &TableDef, upkeep: PartitionUpkeep) -> Result<()> {
+    let PartitionUpkeep { update_indexes } = upkeep;
     for index in new.indexes.iter().filter(|index| index.local.is_none()) {
-        if upkeep.update_indexes && index.is_usable() {
+        if update_indexes && index.is_usable() {
             index::refill(work, new, index, index.segment.tablespace, &Ora::new(1452))?;
         } else {
             set_flags(work, index.object, flags_of(index) | property::IND_UNUSABLE)?;
@@ -324,6 +338,9 @@ fn move_partition(
     upkeep: PartitionUpkeep,
 ) -> Result<()> {
     let place = place_of(work, table, of, named)?;
+    if options.pctfree.is_some() || options.initrans.is_some() {
+        return Err(Ora::unsupported().at(named.pos.0));
+    }
     let mut partitions = of.partitions.clone();
     let p = &mut partitions[place];
     let tablespace = match &options.tablespace {
@@ -480,7 +497,10 @@ fn replace(
     let (mut key, mut had_rows) = (Vec::new(), false);
     rows::distribute(work, &from, &mut |row| {
         had_rows = true;
-        Ok(to.heap_table(table.object, to.place_of_row(row, &mut key)?))
+        let heap = to.heap_table(table.object, to.place_of_row(row, &mut key)?);
+        // An EXCHANGE without validation may have left rows here that belong elsewhere.
+        let is_new = new.iter().any(|p| p.segment.data_object == heap.data_object);
+        if is_new { Ok(heap) } else { Err(Ora::new(14099).at(pos)) }
     })?;
     faults::point("ddl-rows-moved");
     for place in places {

@@ -13,6 +13,10 @@ pub struct KeyColumns<'t> {
     pub key: &'t [usize],
 }
 
+/// Most values of a list partition, and most bytes of a bound, as bytes and as text.
+const VALUES_MAX: usize = 8192;
+pub const BOUND_BYTES_MAX: usize = 32_767;
+
 /// A bound, and HIGH_VALUE.
 pub type Bound = (PartitionBound, String);
 
@@ -69,6 +73,9 @@ impl KeyColumns<'_> {
             && let [BoundValue::Default(_)] = &only[..]
         {
             return Ok((PartitionBound::Default, "DEFAULT".into()));
+        }
+        if values.len() > VALUES_MAX {
+            return Err(Ora::with(14116, &[&""]).at(pos));
         }
         let (mut keys, mut texts): (Vec<Vec<u8>>, Vec<String>) = (Vec::new(), Vec::new());
         for tuple in values {

@@ -4,7 +4,9 @@ use crate::partition_bounds::{Bound, KeyColumns};
 use crate::partition_rows::{NewPartition, make};
 use crate::work::{Work, no_column};
 use dictionary::*;
-use sql::ast::{HashPartitions, PartitionBy, PartitionMethod as By, PartitionSpec, PartitionValues, SegmentOptions};
+use sql::ast::{
+    HashPartitions, Ident, PartitionBy, PartitionMethod as By, PartitionSpec, PartitionValues, SegmentOptions,
+};
 use types::{DataType, Ora, Result};
 
 /// Makes the partitions of a new table.
@@ -17,12 +19,13 @@ pub fn partitioning(
     columns: &[ColumnDef],
     (owner, options): (UserId, &SegmentOptions),
 ) -> Result<Partitioning> {
-    let pos = by.pos.0;
-    let key = key_columns(by, columns)?;
+    let PartitionBy { columns: named, method, pos } = by;
+    let pos = pos.0;
+    let key = key_columns(named, columns, pos)?;
     let of = KeyColumns { all: columns, key: &key };
     let mut new = Vec::new();
-    let method = match &by.method {
-        By::Other | By::Range { interval: Some(_), .. } => return Err(Ora::unsupported().at(pos)),
+    let method = match method {
+        By::Other | By::Range { interval: Some(_), partitions: _ } => return Err(Ora::unsupported().at(pos)),
         By::Range { interval: None, partitions } => {
             for spec in partitions {
                 let bound = of.bound(work, &spec.values, true, spec.pos.0)?;
@@ -79,9 +82,9 @@ pub fn partitioning(
 }
 
 /// The positions of the columns of a partitioning key. ORA-00904, ORA-00957, ORA-14014, ORA-14135.
-fn key_columns(by: &PartitionBy, columns: &[ColumnDef]) -> Result<Vec<usize>> {
+fn key_columns(named: &[Ident], columns: &[ColumnDef], pos: u32) -> Result<Vec<usize>> {
     let mut key: Vec<usize> = Vec::new();
-    for name in &by.columns {
+    for name in named {
         let at = columns.iter().position(|column| column.name == name.name).ok_or_else(|| no_column(name))?;
         if key.contains(&at) {
             return Err(Ora::new(957).at(name.pos.0));
@@ -106,7 +109,7 @@ fn key_columns(by: &PartitionBy, columns: &[ColumnDef]) -> Result<Vec<usize>> {
         key.push(at);
     }
     match key.len() > PARTITION_COLUMNS_MAX {
-        true => Err(Ora::new(14014).at(by.pos.0)),
+        true => Err(Ora::new(14014).at(pos)),
         false => Ok(key),
     }
 }
@@ -119,9 +122,10 @@ pub fn described(
     owner: UserId,
     table: &SegmentOptions,
 ) -> Result<NewPartition> {
-    let own = &spec.options;
+    // The bound comes from the values.
+    let PartitionSpec { name, values: _, options: own, pos: _ } = spec;
     Ok(NewPartition {
-        name: spec.name.as_ref().map(|name| name.name.clone()),
+        name: name.as_ref().map(|name| name.name.clone()),
         bound,
         high_value,
         tablespace: work.tablespace(own.tablespace.as_ref().or(table.tablespace.as_ref()), owner)?,

@@ -13,7 +13,9 @@ use sql::ast::PartitionAction;
 use std::rc::Rc;
 use types::{Ora, Result};
 
-pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, of: &Partitioning, action: &PartitionAction) -> Result<()> {
+pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAction, pos: u32) -> Result<()> {
+    let of = table.partitioning().ok_or_else(|| Ora::new(14501).at(pos))?.clone();
+    let of = &*of;
     let PartitionAction::Exchange { partition, table: name, including_indexes, validation, upkeep } = action else {
         return Err(Ora::internal("[no exchange]"));
     };

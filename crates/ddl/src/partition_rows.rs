@@ -1,12 +1,13 @@
 //! The rows of partitions in the dictionary, and their segments.
 
+use crate::partition_bounds::BOUND_BYTES_MAX;
 use crate::work::{Target, Work, by};
 use block::SegmentKind;
 use dictionary::base::{Base, indpart, obj, partobj, tabpart};
 use dictionary::image::{partition_columns, property};
 use dictionary::rows::{Row, blank, int, text};
 use dictionary::*;
-use types::{ObjectId, Rdba, Result, Value};
+use types::{ObjectId, Ora, Rdba, Result, Value};
 
 /// The table or index that partitions belong to, for their rows in OBJ$.
 pub fn target_of(owner: UserId, owner_name: &str, name: &str) -> Target {
@@ -25,6 +26,11 @@ pub struct NewPartition {
 
 /// Makes the segment of a partition.
 pub fn make(work: &mut Work<'_>, new: NewPartition) -> Result<PartitionDef> {
+    work.host.parts().p.check_cancel()?;
+    let too_long = new.high_value.len().max(new.bound.to_bytes().len()) > BOUND_BYTES_MAX;
+    if too_long {
+        return Err(Ora::with(14116, &[&new.name.unwrap_or_default()]));
+    }
     let object = work.new_object();
     let NewPartition { name, bound, high_value, tablespace, pctfree, initrans } = new;
     let header = work.make_segment(tablespace, SegmentKind::Table, object)?;
@@ -43,6 +49,7 @@ pub fn enter_table(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, tab
     row[partobj::FLAGS] = int(0);
     work.change().insert(Base::Partobj, &row)?;
     for (place, p) in of.partitions.iter().enumerate() {
+        work.host.parts().p.check_cancel()?;
         enter(work, table, place, p)?;
     }
     Ok(())

@@ -4,10 +4,11 @@
 //! definitions it was made from, and is made again when the epoch has moved on and one of them has changed.
 
 use crate::partitions::{IndexPartitionDef, Partitioning};
+use crate::segment::SegmentRef;
 use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
 use types::image::Image;
-use types::{DataType, ObjectId, Rdba};
+use types::{DataType, ObjectId};
 
 /// A schema's number. SYS is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Image)]
@@ -18,20 +19,6 @@ impl UserId {
     /// The pseudo-user that owns public synonyms and receives grants to everyone.
     pub const PUBLIC: UserId = UserId(1);
     pub const SYSTEM: UserId = UserId(5);
-}
-
-/// The place of an object's blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SegmentRef {
-    pub tablespace: u32,
-    /// The segment header block.
-    pub header: Rdba,
-    /// The data object number of the segment, which is part of rowids. TRUNCATE changes it.
-    pub data_object: ObjectId,
-    /// Percentage of a block kept free for updates.
-    pub pctfree: u8,
-    /// Interested-transaction entries of a new block.
-    pub initrans: u8,
 }
 
 /// A table, real or fixed.

@@ -35,6 +35,7 @@ mod proxies;
 mod roles;
 pub mod rows;
 mod scn_times;
+mod segment;
 mod sequences;
 mod shape;
 mod shared;
@@ -76,6 +77,7 @@ pub use profile::{Profile, Profiles, Resource};
 pub use properties::{Property, PropertyList};
 pub use proxies::ProxyDef;
 pub use roles::ROLE_GATHER_SYSTEM_STATISTICS;
+pub use segment::SegmentRef;
 pub use shared::DictionaryShared;
 pub use statistics::{
     ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,

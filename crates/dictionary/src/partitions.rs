@@ -3,7 +3,7 @@
 //! A partitioning key is bytes as index keys are (`types::codec::push_key_part`), so that bounds compare with `memcmp`
 //! and NULL is above all values, as in Oracle. The place of a row is found in logarithmic time.
 
-use crate::{IndexDef, SegmentRef};
+use crate::segment::SegmentRef;
 use heap::HeapTable;
 use types::{ObjectId, Ora, Result, RowReader, codec};
 
@@ -325,14 +325,6 @@ pub struct IndexPartitionDef {
     pub name: String,
     pub segment: SegmentRef,
     pub unusable: bool,
-}
-
-impl IndexDef {
-    /// Whether the index begins with the columns of the partitioning key: ALIGNMENT of `*_PART_INDEXES`.
-    pub fn is_prefixed(&self, of: &Partitioning) -> bool {
-        let key = |at: usize| self.columns.get(at).map(|part| &part.key);
-        of.columns.iter().enumerate().all(|(n, column)| key(n) == Some(&crate::IndexKey::Column(*column)))
-    }
 }
 
 #[cfg(test)]

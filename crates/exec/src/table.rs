@@ -8,6 +8,7 @@ use cluster::HashCluster;
 use dictionary::{IndexDef, IndexKey, Organization, Partitioning, SegmentRef, TableDef};
 use heap::{HeapTable, RowOutcome};
 use plan::Reg;
+use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{LockWait, Snapshot};
 use types::{ObjectId, Ora, Result, Rowid, Value, urowid};
@@ -90,7 +91,38 @@ pub enum Storage {
     Cluster(HashCluster, Vec<usize>),
     Index(Box<IndexTable>),
     /// A heap for each partition.
-    Partitioned(Rc<Partitioning>, ObjectId),
+    Partitioned(Partitioned),
+}
+
+/// A partitioned table.
+#[derive(Clone, Debug)]
+pub struct Partitioned {
+    pub of: Rc<Partitioning>,
+    pub table: ObjectId,
+    /// The buffer of partitioning keys.
+    key: RefCell<Vec<u8>>,
+}
+
+impl Partitioned {
+    /// The position of the partition for a row. ORA-14400.
+    pub fn place_of(&self, row: &[u8]) -> Result<usize> {
+        self.of.place_of_row(row, &mut self.key.borrow_mut())
+    }
+
+    /// The heap of an existing row's partition. ORA-01410 for a rowid of another table.
+    fn heap_at(&self, at: At<'_>) -> Result<(Rowid, HeapTable)> {
+        let rowid = at.rowid()?;
+        let place = self.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
+        Ok((rowid, self.of.heap_table(self.table, place)))
+    }
+
+    /// Whether an updated row belongs to another partition than its old version.
+    ///
+    /// # Errors
+    /// ORA-14400 when no partition takes the new version.
+    pub fn moves(&self, at: At<'_>, row: &[u8]) -> Result<bool> {
+        Ok(Some(self.place_of(row)?) != self.of.place_of_data(at.rowid()?.obj))
+    }
 }
 
 impl Storage {
@@ -123,17 +155,11 @@ impl Storage {
                 Ok(Storage::Cluster(cluster, key_positions.clone()))
             }
             Organization::Fixed(_) => Err(Ora::internal("a fixed table has no storage")),
-            Organization::Partitioned(of) => Ok(Storage::Partitioned(of.clone(), table.object)),
+            Organization::Partitioned(of) => {
+                let (of, table) = (of.clone(), table.object);
+                Ok(Storage::Partitioned(Partitioned { of, table, key: RefCell::default() }))
+            }
         }
-    }
-
-    /// Whether the rows of an updated row's old and new version belong to different partitions.
-    ///
-    /// # Errors
-    /// ORA-14400 when no partition takes the new version.
-    pub fn changes_partition(&self, at: At<'_>, row: &[u8], key: &mut Vec<u8>) -> Result<bool> {
-        let Storage::Partitioned(of, _) = self else { return Ok(false) };
-        Ok(Some(of.place_of_row(row, key)?) != of.place_of_data(at.rowid()?.obj))
     }
 
     /// Inserts a row. `key`: its primary key, if the table is index-organised.
@@ -145,8 +171,8 @@ impl Storage {
         match self {
             Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row).map(Address::Rowid),
             Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row).map(Address::Rowid),
-            Storage::Partitioned(of, table) => {
-                let h = of.heap_table(*table, of.place_of_row(row, &mut Vec::new())?);
+            Storage::Partitioned(of) => {
+                let h = of.of.heap_table(of.table, of.place_of(row)?);
                 cx.shared.heap.insert(cx.p, t, &h, row).map(Address::Rowid)
             }
             Storage::Index(i) => match cx.shared.btree.insert_row(cx.p, t, &i.rows, key, row, LockWait::Forever)? {
@@ -165,8 +191,8 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.update(cx.p, t, h, at.rowid()?, row, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.update(cx.p, t, c, at.rowid()?, row, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Update(row), seen, wait),
-            Storage::Partitioned(of, table) => {
-                let (rowid, h) = partition_of(of, *table, at)?;
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
                 cx.shared.heap.update(cx.p, t, &h, rowid, row, seen, wait)
             }
         }
@@ -179,8 +205,8 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.delete(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.delete(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Delete, seen, wait),
-            Storage::Partitioned(of, table) => {
-                let (rowid, h) = partition_of(of, *table, at)?;
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
                 cx.shared.heap.delete(cx.p, t, &h, rowid, seen, wait)
             }
         }
@@ -192,8 +218,8 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.lock_row(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.lock_row(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Lock, seen, wait),
-            Storage::Partitioned(of, table) => {
-                let (rowid, h) = partition_of(of, *table, at)?;
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
                 cx.shared.heap.lock_row(cx.p, t, &h, rowid, seen, wait)
             }
         }
@@ -208,8 +234,8 @@ impl Storage {
                 cx.p.count(wait::Stat::TableFetchByRowid, 1);
                 cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row)
             }
-            (Storage::Partitioned(of, table), At::Rowid(_)) => {
-                let (rowid, h) = partition_of(of, *table, at)?;
+            (Storage::Partitioned(of), At::Rowid(_)) => {
+                let (rowid, h) = of.heap_at(at)?;
                 cx.shared.heap.fetch_by_rowid(cx.p, s, &h, rowid, row)
             }
             (Storage::Index(i), At::Key(key)) => cx.shared.btree.fetch_row(cx.p, &i.rows.tree, key, s, row),
@@ -247,13 +273,6 @@ pub fn key_columns(index: &IndexDef) -> Result<Vec<(usize, bool)>> {
         IndexKey::Expression { .. } => Err(Ora::unsupported()),
     };
     index.columns.iter().map(column).collect()
-}
-
-/// The heap of a row's partition. ORA-01410 for a rowid of another table.
-fn partition_of(of: &Partitioning, table: ObjectId, at: At<'_>) -> Result<(Rowid, HeapTable)> {
-    let rowid = at.rowid()?;
-    let place = of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
-    Ok((rowid, of.heap_table(table, place)))
 }
 
 fn heap_table(table: &TableDef, s: &SegmentRef) -> HeapTable {

@@ -350,17 +350,18 @@ impl Compiler<'_> {
         let Some(of) = table.partitioning() else {
             return Err(Ora::new(14501).at(pos)); // object is not partitioned
         };
-        if named.subpartition {
-            return Err(Ora::new(14253).at(named.pos.0));
+        let ast::PartitionRef { subpartition, which, pos: place } = named;
+        if *subpartition {
+            return Err(Ora::new(14253).at(place.0));
         }
-        match &named.which {
+        match which {
             ast::WhichPartition::Name(name) => {
-                let place = of.place_of_name(&name.name).ok_or_else(|| Ora::new(2149).at(name.pos.0))?;
-                Ok(Prune { place: Some(place as u32), ..Prune::default() })
+                let at = of.place_of_name(&name.name).ok_or_else(|| Ora::new(2149).at(name.pos.0))?;
+                Ok(Prune { place: Some(at as u32), ..Prune::default() })
             }
             ast::WhichPartition::For(values) => {
                 if values.len() != of.columns.len() {
-                    return Err(Ora::new(14018).at(named.pos.0));
+                    return Err(Ora::new(14018).at(place.0));
                 }
                 let mut keys = Vec::new();
                 for (value, column) in values.iter().zip(&of.columns) {

@@ -212,7 +212,8 @@ fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<S
         let time = |row: &PlanRow| row.time.filter(|_| expected(row)).map(|s| format!("{} ", clock(s)));
         columns.extend(figure(named(" Time     ", " E-Time   "), &time));
     }
-    let partition = |at: usize| move |row: &PlanRow| Some(format!("{} ", row.partitions[at])).filter(|text| text.len() > 1);
+    let partition =
+        |at: usize| move |row: &PlanRow| Some(format!("{} ", row.partitions[at])).filter(|text| text.len() > 1);
     columns.extend(figure(" Pstart", &partition(0)));
     columns.extend(figure(" Pstop ", &partition(1)));
     if format.parallel {

@@ -1194,6 +1194,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 14099, "all rows in table do not qualify for specified partition"),
     (Ora, 14106, "LOGGING/NOLOGGING may not be specified for a clustered table"),
     (Ora, 14109, "partition-extended object names may only be used with tables"),
+    (Ora, 14116, "partition bound of partition \"%s\" is too long"),
     (Ora, 14118, "CHECK constraint mismatch in ALTER TABLE EXCHANGE PARTITION"),
     (Ora, 14128, "FOREIGN KEY constraint mismatch in ALTER TABLE EXCHANGE PARTITION"),
     (Ora, 14130, "UNIQUE constraints mismatch in ALTER TABLE EXCHANGE PARTITION"),

@@ -191,7 +191,7 @@ pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
     };
     // A reverse-key index finds complete keys only.
     let whole = |i: &IndexDef| i.kind != IndexKind::Reverse || i.columns.len() == columns.len();
-    child.indexes.iter().find(|i| !i.unusable && leads(i) && whole(i)).cloned()
+    child.indexes.iter().find(|i| i.is_usable() && leads(i) && whole(i)).cloned()
 }
 
 /// An index that begins with these columns, and how its keys are made from their values.

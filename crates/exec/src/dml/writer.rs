@@ -346,8 +346,8 @@ impl Writer {
             self.moved_rows.push((self.key.clone(), self.row.clone()));
             Address::Key(self.key.clone())
         } else {
-            if let (Some(only), Storage::Partitioned(of, _)) = (self.only, &self.storage)
-                && of.place_of_row(&self.row, &mut self.key)? != only as usize
+            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage)
+                && of.place_of(&self.row)? != only as usize
             {
                 return Err(Ora::new(14401));
             }
@@ -399,8 +399,8 @@ impl Writer {
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
             (Storage::Heap(_), _) => false,
-            (Storage::Partitioned(..), _) => {
-                let moves = self.storage.changes_partition(row, &self.row, &mut self.key)?;
+            (Storage::Partitioned(of), _) => {
+                let moves = of.moves(row, &self.row)?;
                 if moves && !self.table.options.row_movement {
                     return Err(Ora::new(14402));
                 }

@@ -76,11 +76,11 @@ impl Scan {
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Scan> {
         let mut storage = Storage::of(&s.table, b)?;
         let mut partitions = None;
-        if let Storage::Partitioned(of, table) = &storage
+        if let Storage::Partitioned(p) = &storage
             && s.reads_partitions()
         {
-            partitions = Some(Box::new(Partitions::build(s, of, b)));
-            storage = Storage::Heap(of.heap_table(*table, 0));
+            partitions = Some(Box::new(Partitions::build(s, &p.of, b)));
+            storage = Storage::Heap(p.of.heap_table(p.table, 0));
         }
         let mut columns: Vec<Wanted> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[c as usize].data_type)).collect();

@@ -90,7 +90,23 @@ impl Parser<'_> {
     }
 
     fn partition_spec_tail(&mut self, pos: crate::ast::Pos) -> Result<PartitionSpec> {
-        const NOT_NAMES: &[&str] = &["VALUES", "TABLESPACE", "UPDATE"];
+        const NOT_NAMES: &[&str] = &[
+            "VALUES",
+            "TABLESPACE",
+            "UPDATE",
+            "PCTFREE",
+            "PCTUSED",
+            "INITRANS",
+            "MAXTRANS",
+            "STORAGE",
+            "LOGGING",
+            "NOLOGGING",
+            "COMPRESS",
+            "NOCOMPRESS",
+            "SEGMENT",
+            "PARALLEL",
+            "NOPARALLEL",
+        ];
         let name = match self.at_ident() && !self.at_any(NOT_NAMES) {
             true => Some(self.ident(14006)?),
             false => None,
