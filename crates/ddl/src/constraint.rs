@@ -228,7 +228,10 @@ pub fn key_index(
     let same = |index: &IndexDef| index.columns.iter().map(|c| &c.key).eq(keys.iter());
     let usable = |index: &IndexDef| index.is_usable() && index.kind != IndexKind::FunctionBased;
     // A deferrable key may have duplicates for a while, so its index cannot be unique.
-    let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique);
+    // A local index sees equal keys only in one partition.
+    let divided = on.table.partitioning().is_some_and(|of| !of.columns.iter().all(|column| columns.contains(column)));
+    let sees_all = |index: &IndexDef| index.local.is_none() || !divided;
+    let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique) && sees_all(index);
     let found = match using {
         Some(UsingIndex::Existing(name)) => {
             let target = work.target(name)?;
@@ -280,6 +283,9 @@ pub fn key_index(
             (unique, reverse) = (create.unique, create.reverse);
         }
         _ => {}
+    }
+    if local.is_some() && divided {
+        return Err(Ora::new(14039).at(pos));
     }
     // An index made by a USING INDEX clause stays with the table, unless it is unique and would still enforce the key.
     let of_key = unique || !matches!(using, Some(UsingIndex::Create(_)));

@@ -64,6 +64,8 @@ pub fn act(
         PartitionAction::Merge { partitions, into, upkeep } => {
             merge(work, table, &of, partitions, into.as_ref(), *upkeep, pos)
         }
+        PartitionAction::Coalesce(upkeep) => coalesce(work, table, &of, *upkeep, pos),
+        PartitionAction::LocalIndexes { partition, rebuild } => local_indexes(work, table, &of, partition, *rebuild),
         // `partition_exchange` does it.
         PartitionAction::Exchange { .. } | PartitionAction::Other => Err(Ora::unsupported().at(pos)),
     }
@@ -197,13 +199,12 @@ fn add(
     table: &mut TableDef,
     of: &Partitioning,
     spec: &PartitionSpec,
-    _upkeep: PartitionUpkeep,
+    upkeep: PartitionUpkeep,
 ) -> Result<()> {
     let pos = spec.pos.0;
     let key = KeyColumns { all: &table.columns, key: &of.columns };
     let bound = match of.method {
-        // Rows of other partitions would have to move.
-        PartitionMethod::Hash => return Err(Ora::unsupported().at(pos)),
+        PartitionMethod::Hash => return add_hash(work, table, of, spec, upkeep),
         PartitionMethod::Range => {
             let bound = key.bound(work, &spec.values, true, pos)?;
             let last = of.partitions.last().map(|p| &p.bound);
@@ -235,6 +236,81 @@ fn add(
     add_local(work, table, &p, None)?;
     let all = of.partitions.iter().cloned().chain([p]).collect();
     *table = with_partitions(table, of, all);
+    Ok(())
+}
+
+/// Adds a hash partition. It takes rows of one other: the one whose number is its own without the highest bit.
+fn add_hash(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    of: &Partitioning,
+    spec: &PartitionSpec,
+    upkeep: PartitionUpkeep,
+) -> Result<()> {
+    let pos = spec.pos.0;
+    if spec.values != PartitionValues::None {
+        return Err(Ora::new(14261).at(pos));
+    }
+    if of.partitions.len() >= PARTITIONS_MAX {
+        return Err(Ora::new(14152).at(pos));
+    }
+    let place = sharing(of.partitions.len());
+    let bound = (PartitionBound::Hash, String::new());
+    let same = made(work, table, of, None, &bound, place).map(|new| named_as(new, &of.partitions[place]));
+    let added = made(work, table, of, Some(spec), &bound, place);
+    let new = same.and_then(|same| Ok(vec![same, added?]));
+    replace(work, table, of, &[place], new, upkeep, pos)
+}
+
+/// Removes the last hash partition, whose rows go where they were before it was added.
+fn coalesce(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    of: &Partitioning,
+    upkeep: PartitionUpkeep,
+    pos: u32,
+) -> Result<()> {
+    if of.method != PartitionMethod::Hash {
+        return Err(Ora::new(14259).at(pos));
+    }
+    let Some(last) = of.partitions.len().checked_sub(1).filter(|last| *last > 0) else {
+        return Err(Ora::new(14285).at(pos));
+    };
+    let place = sharing(last);
+    let bound = (PartitionBound::Hash, String::new());
+    let new = made(work, table, of, None, &bound, place).map(|new| vec![named_as(new, &of.partitions[place])]);
+    replace(work, table, of, &[place, last], new, upkeep, pos)
+}
+
+/// The position of the hash partition that has the rows of number `n` while there is no such partition.
+fn sharing(n: usize) -> usize {
+    n - (1 << n.ilog2())
+}
+
+fn named_as(new: NewPartition, p: &PartitionDef) -> NewPartition {
+    NewPartition { name: Some(p.name.clone()), ..new }
+}
+
+/// MODIFY PARTITION … [REBUILD] UNUSABLE LOCAL INDEXES.
+fn local_indexes(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    of: &Partitioning,
+    named: &PartitionRef,
+    rebuild: bool,
+) -> Result<()> {
+    let place = place_of(work, table, of, named)?;
+    for index in table.indexes.iter().filter(|index| index.local.is_some()) {
+        let Some(part) = index.local.as_ref().map(|local| local[place].clone()) else { continue };
+        match rebuild {
+            true if part.unusable => {
+                let rows = of.heap_table(table.object, place);
+                partition_index::refill(work, &rows, index, &part, part.segment.tablespace)?;
+            }
+            true => {}
+            false => partition_rows::set_unusable(work, &part)?,
+        }
+    }
     Ok(())
 }
 
@@ -484,13 +560,18 @@ fn replace(
     }
     let new = new.into_iter().map(|new| partition_rows::make(work, new)).collect::<Result<Vec<_>>>()?;
     let mut all: Vec<PartitionDef> = Vec::new();
+    // A hash partition keeps its number, and a further one comes last.
+    let hash = of.method == PartitionMethod::Hash;
+    let (here, last) = new.split_at(if hash { 1 } else { new.len() });
+    let at = if hash { places.first() } else { places.last() };
     for (place, p) in of.partitions.iter().enumerate() {
-        if place == *places.last().unwrap_or(&0) {
-            all.extend(new.iter().cloned());
+        if Some(&place) == at {
+            all.extend(here.iter().cloned());
         } else if !places.contains(&place) {
             all.push(p.clone());
         }
     }
+    all.extend(last.iter().cloned());
     let changed = with_partitions(table, of, all);
     let to = changed.partitioning().ok_or_else(|| Ora::internal("[no partitions]"))?.clone();
     let from: Vec<HeapTable> = places.iter().map(|place| of.heap_table(table.object, *place)).collect();

@@ -120,11 +120,6 @@ pub fn remove_table(work: &mut Work<'_>, table: ObjectId, of: &Partitioning) -> 
     work.change().delete_by(Base::Partobj, by(partobj::OBJ, table)).map(drop)
 }
 
-/// Makes the empty trees of a local index.
-pub fn make_local(work: &mut Work<'_>, of: &Partitioning, tablespace: Option<u32>) -> Result<Vec<IndexPartitionDef>> {
-    of.partitions.iter().map(|p| make_index_partition(work, p, tablespace)).collect()
-}
-
 /// Makes the empty tree of a local index for a partition of its table.
 pub fn make_index_partition(
     work: &mut Work<'_>,

@@ -188,8 +188,8 @@ fn query(random: &mut Random) -> String {
         2 => format!("select {hint} k, count(*) from {{t}} t where {condition} group by k order by k"),
         3 => format!("select {hint} min(k), max(k) from {{t}} t"),
         _ => format!(
-            "select a.id, t.id, t.k from (select 3 * level id, level * 5 k from dual connect by level < 30) a, {{t}} t \
-             where t.k = a.k and {condition} order by a.id, t.id"
+            "select a.i, t.id, t.k from (select 3 * level i, level * 5 j from dual connect by level < 30) a, {{t}} t \
+             where t.k = a.j and {condition} order by a.i, t.id"
         ),
     }
 }
@@ -312,6 +312,7 @@ fn partition_ddl_does_not_wait_for_open_changes_and_keys_hold_between_sessions()
     // The same key in another partition.
     let e = refused(&mut b, "insert into t values (1, 15)");
     assert!(e.contains("ORA-00001"), "{e}");
+    run(&mut b, "rollback");
     // A row that a concurrent transaction moves to another partition is found there.
     run(&mut a, "alter table t enable row movement");
     run(&mut a, "update t set k = 15 where id = 1");

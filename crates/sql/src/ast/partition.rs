@@ -129,6 +129,13 @@ pub enum PartitionAction {
         validation: bool,
         upkeep: PartitionUpkeep,
     },
-    /// COALESCE, MODIFY PARTITION, SET INTERVAL and actions on subpartitions.
+    /// `COALESCE PARTITION`, of hash partitions.
+    Coalesce(PartitionUpkeep),
+    /// `MODIFY PARTITION p UNUSABLE LOCAL INDEXES`, or `REBUILD UNUSABLE LOCAL INDEXES`.
+    LocalIndexes {
+        partition: PartitionRef,
+        rebuild: bool,
+    },
+    /// Other forms of MODIFY PARTITION, SET INTERVAL and actions on subpartitions.
     Other,
 }

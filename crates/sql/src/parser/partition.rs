@@ -282,9 +282,16 @@ impl Parser<'_> {
                 let upkeep = self.partition_upkeep()?;
                 PartitionAction::Exchange { partition, table, including_indexes, validation, upkeep }
             }
+            Some("COALESCE") => PartitionAction::Coalesce(self.partition_upkeep()?),
             _ => {
-                self.raw_rest_words()?;
-                PartitionAction::Other
+                let partition = self.partition_ref()?;
+                let rebuild = self.eat_words(&["REBUILD", "UNUSABLE", "LOCAL", "INDEXES"]);
+                if rebuild || self.eat_words(&["UNUSABLE", "LOCAL", "INDEXES"]) {
+                    PartitionAction::LocalIndexes { partition, rebuild }
+                } else {
+                    self.raw_rest_words()?;
+                    PartitionAction::Other
+                }
             }
         };
         if !self.at(TokenKind::End) {
