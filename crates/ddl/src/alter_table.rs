@@ -289,6 +289,9 @@ fn change_type(
     pos: u32,
 ) -> Result<()> {
     let old = table.columns[position].data_type;
+    if table.partitioning().is_some_and(|of| of.columns.contains(&position)) && old != data_type {
+        return Err(Ora::new(14060).at(pos));
+    }
     if !only_widens(&old, &data_type) {
         let mut longest = None;
         rows::scan(work, table, &mut |_, row| {
@@ -300,9 +303,6 @@ fn change_type(
         if longest.is_some() {
             shrink(work, table, position, &old, &data_type, pos)?;
         }
-    }
-    if table.partitioning().is_some_and(|of| of.columns.contains(&position)) && old != data_type {
-        return Err(Ora::new(14060).at(pos));
     }
     if let Organization::HashCluster { key_positions, .. } = &table.organization
         && key_positions.contains(&position)
