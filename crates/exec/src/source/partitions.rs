@@ -1,4 +1,4 @@
-//! The partitions that a scan reads, found each time it is opened.
+//! The partitions that a scan reads, found each time it is opened (E34).
 
 use super::key_ranges::KeyCode;
 use crate::builder::Builder;

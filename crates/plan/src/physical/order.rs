@@ -96,7 +96,7 @@ fn usable(index: &IndexDef) -> bool {
         && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
 }
 
-/// Whether the scan may use an index over all rows: it reads present rows, and of no partition that the statement names.
+/// Whether the scan may use an index over all rows: it reads present rows, and the statement names no partition (P29).
 fn may_change(scan: &Scan) -> bool {
     scan.as_of.is_none() && !scan.prune.as_ref().is_some_and(|prune| prune.is_named())
 }

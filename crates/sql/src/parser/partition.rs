@@ -151,21 +151,6 @@ impl Parser<'_> {
         }
     }
 
-    /// `PARTITION (p)` or `PARTITION FOR (…)` behind the name of a table, if there is one.
-    pub(super) fn partition_suffix(&mut self) -> Result<Option<Box<PartitionRef>>> {
-        let here = self.at_any(&["PARTITION", "SUBPARTITION"]);
-        if !here || !(self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR")) {
-            return Ok(None);
-        }
-        let pos = self.pos();
-        let subpartition = self.eat_any(&["PARTITION", "SUBPARTITION"]) == Some(1);
-        let which = match self.eat_word("FOR") {
-            true => WhichPartition::For(self.in_parens(|p| p.comma_list(Self::value))?),
-            false => WhichPartition::Name(self.in_parens(|p| p.ident(14006))?),
-        };
-        Ok(Some(Box::new(PartitionRef { subpartition, which, pos })))
-    }
-
     /// The name of a partition, or `FOR (…)`, behind the word PARTITION.
     fn partition_ref(&mut self) -> Result<PartitionRef> {
         let pos = self.pos();

@@ -262,6 +262,31 @@ impl Parser<'_> {
         Ok(table)
     }
 
+    /// `PARTITION (p)` or `PARTITION FOR (…)` behind the name of a table, if there is one.
+    fn partition_suffix(&mut self) -> Result<Option<Box<PartitionRef>>> {
+        let here = self.at_any(&["PARTITION", "SUBPARTITION"]);
+        if !here || !(self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR")) {
+            return Ok(None);
+        }
+        let pos = self.pos();
+        let subpartition = self.eat_any(&["PARTITION", "SUBPARTITION"]) == Some(1);
+        let which = match self.eat_word("FOR") {
+            true => WhichPartition::For({
+                self.left_paren()?;
+                let values = self.comma_list(Self::value)?;
+                self.right_paren()?;
+                values
+            }),
+            false => WhichPartition::Name({
+                self.left_paren()?;
+                let name = self.ident(14006)?;
+                self.right_paren()?;
+                name
+            }),
+        };
+        Ok(Some(Box::new(PartitionRef { subpartition, which, pos })))
+    }
+
     pub(super) fn table_alias(&mut self) -> Result<Option<Ident>> {
         let quoted = self.at(TokenKind::QuotedIdent);
         let outer_apply = self.at_words(&["OUTER", "APPLY"]);
