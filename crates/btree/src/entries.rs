@@ -1,6 +1,6 @@
 //! Adding entries and marking them deleted.
 
-use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
+use crate::node::{Node, ROWID, Target, XID, flags};
 use crate::ops::{self, op};
 use crate::scan::RangeScan;
 use crate::tree::{STEPS_MAX, damaged, pin_for};
@@ -64,7 +64,7 @@ impl Btree {
         row: Rowid,
         wait: LockWait,
     ) -> Result<Inserted> {
-        self.insert_at(p, t, index, key, &locator_of(row.rdba, row.slot), wait)
+        self.insert_at(p, t, index, key, &index.locator(row), wait)
     }
 
     /// Adds the entry for a row to an index. The locator is a rowid's six bytes, or the row's primary key.
@@ -221,8 +221,7 @@ impl Btree {
                     return Ok(Check::Undecided(xid));
                 }
                 if other && !node.is_deleted(i) {
-                    let (rdba, slot) = node.rowid(i);
-                    return Ok(Check::Taken(Rowid { obj: index.table, rdba, slot }));
+                    return Ok(Check::Taken(node.row(i, index.table)));
                 }
                 i += 1;
             }
@@ -240,7 +239,7 @@ impl Btree {
     /// # Errors
     /// As [`Btree::delete_at`].
     pub fn delete(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], row: Rowid) -> Result<()> {
-        self.delete_at(p, t, index, key, &locator_of(row.rdba, row.slot))
+        self.delete_at(p, t, index, key, &index.locator(row))
     }
 
     /// Marks the entry of a row deleted: the row is being deleted, or gets another key.
@@ -314,7 +313,7 @@ impl Btree {
     /// # Errors
     /// As [`Btree::insert`].
     pub fn load(&self, p: &Process, index: &Index, key: &[u8], row: Rowid) -> Result<Inserted> {
-        self.load_at(p, index, key, &locator_of(row.rdba, row.slot))
+        self.load_at(p, index, key, &index.locator(row))
     }
 
     /// As [`Btree::load`], with any locator.
@@ -355,8 +354,7 @@ impl Btree {
         scan.start(index, std::ops::Bound::Included(key), std::ops::Bound::Included(key), false);
         while let Some(entry) = scan.next_entry(self, p)? {
             if entry.locator != locator && !entry.deleted {
-                let (rdba, slot) = crate::node::rowid_of(entry.locator);
-                return Ok(Inserted::Duplicate(Rowid { obj: index.table, rdba, slot }));
+                return Ok(Inserted::Duplicate(crate::rowid_of(index, entry.locator)));
             }
         }
         Ok(Inserted::Done)

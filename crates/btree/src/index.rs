@@ -1,6 +1,6 @@
 //! An index, and the access method to all of them.
 
-use crate::node;
+use crate::node::{self, OBJECT, SEVERAL};
 use buffer_cache::BufferCache;
 use space::Space;
 use std::collections::VecDeque;
@@ -17,7 +17,8 @@ pub struct Index {
     pub root: Rdba,
     /// The data object.
     pub object: ObjectId,
-    /// Data object of the table, for the rowids that scans return.
+    /// Data object of the table, for the rowids that scans return. [`SEVERAL`] for an index over several segments:
+    /// its locators begin with the data object of the row's segment.
     pub table: ObjectId,
     /// No two rows may have the same key.
     pub unique: bool,
@@ -57,10 +58,40 @@ impl Btree {
     }
 }
 
-/// The rowid that a locator of six bytes names.
+/// The address of a row as an index stores it.
+#[derive(Clone, Copy, Debug)]
+pub struct Locator {
+    bytes: [u8; OBJECT + node::ROWID],
+    from: usize,
+}
+
+impl std::ops::Deref for Locator {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+}
+
+impl Locator {
+    /// The locator of a row in an index over one segment, or over `several`.
+    pub fn of(rowid: Rowid, several: bool) -> Locator {
+        let mut bytes = [0; OBJECT + node::ROWID];
+        bytes[..OBJECT].copy_from_slice(&rowid.obj.0.to_be_bytes());
+        bytes[OBJECT..].copy_from_slice(&locator_of(rowid));
+        Locator { bytes, from: if several { 0 } else { OBJECT } }
+    }
+}
+
+impl Index {
+    /// The locator of a row in this index.
+    pub fn locator(&self, rowid: Rowid) -> Locator {
+        Locator::of(rowid, self.table == SEVERAL)
+    }
+}
+
+/// The rowid that a locator of this index names.
 pub fn rowid_of(index: &Index, locator: &[u8]) -> Rowid {
-    let (rdba, slot) = node::rowid_of(locator);
-    Rowid { obj: index.table, rdba, slot }
+    node::row_at(index.table, locator)
 }
 
 /// The locator of a row in a block.

@@ -46,9 +46,10 @@ mod undo_op;
 mod verify;
 
 pub use entries::Inserted;
-pub use index::{Btree, Index, key_bytes_max, locator_of, rowid_of};
+pub use index::{Btree, Index, Locator, key_bytes_max, locator_of, rowid_of};
 pub use keys::{KeyState, Repeats};
 pub use many::Batch;
+pub use node::SEVERAL;
 pub use row_scan::RowScan;
 pub use rows::{RowAction, RowOutcome, RowTable};
 pub use scan::{Entry, RangeScan};

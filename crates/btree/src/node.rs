@@ -26,7 +26,7 @@
 use block::data::SLOT_BYTES;
 use block::{BlockKind, BlockView, Data, RowAt};
 use std::cmp::Ordering;
-use types::{Rdba, Scn, Xid};
+use types::{ObjectId, Rdba, Rowid, Scn, Xid};
 
 /// Flags of a row in an index block.
 pub(crate) mod flags {
@@ -44,6 +44,10 @@ pub(crate) mod flags {
 
 /// Bytes of the rowid at the end of a sort key.
 pub(crate) const ROWID: usize = 6;
+/// Bytes of a data object in a locator.
+pub(crate) const OBJECT: usize = 4;
+/// The table of an index over the rows of several segments: the partitions of a table.
+pub const SEVERAL: ObjectId = ObjectId(0);
 /// Bytes of the xid behind the sort key.
 pub(crate) const XID: usize = 8;
 /// Bytes of a child's address.
@@ -380,6 +384,20 @@ impl<'a> Node<'a> {
         rowid_of(&self.bytes::<ROWID>(at + len.saturating_sub(ROWID)))
     }
 
+    /// The row that a leaf entry of an index over `table` names.
+    #[inline]
+    pub fn row(&self, i: usize, table: ObjectId) -> Rowid {
+        if table != SEVERAL {
+            let (rdba, slot) = self.rowid(i);
+            return Rowid { obj: table, rdba, slot };
+        }
+        let (at, len) = self.locator(i);
+        match len == OBJECT + ROWID {
+            true => row_at(table, &self.bytes::<{ OBJECT + ROWID }>(at)),
+            false => row_at(table, &[]),
+        }
+    }
+
     /// The transaction that made the entry, or deleted it.
     pub fn xid(&self, i: usize) -> Xid {
         let (at, len) = self.sort_key(i);
@@ -395,6 +413,18 @@ impl<'a> Node<'a> {
 pub(crate) fn rowid_of(bytes: &[u8]) -> (Rdba, u16) {
     let [a, b, c, d, e, f] = *bytes.first_chunk::<ROWID>().unwrap_or(&[0; ROWID]);
     (Rdba(u32::from_be_bytes([a, b, c, d])), u16::from_be_bytes([e, f]))
+}
+
+/// The rowid that a locator names in an index over the rows of `table`.
+pub(crate) fn row_at(table: ObjectId, locator: &[u8]) -> Rowid {
+    if table == SEVERAL
+        && let Some((obj, rest)) = locator.split_first_chunk::<OBJECT>()
+    {
+        let (rdba, slot) = rowid_of(rest);
+        return Rowid { obj: ObjectId(u32::from_be_bytes(*obj)), rdba, slot };
+    }
+    let (rdba, slot) = rowid_of(locator);
+    Rowid { obj: table, rdba, slot }
 }
 
 /// The locator of a row in a block.

@@ -223,10 +223,7 @@ impl RangeScan {
     /// ORA-08103 when the index is gone, and those of the buffer cache.
     pub fn next(&mut self, tree: &Btree, p: &Process) -> Result<Option<(&[u8], Rowid)>> {
         let Some(index) = self.index else { return Ok(None) };
-        Ok(self.next_entry(tree, p)?.map(|entry| {
-            let (rdba, slot) = crate::node::rowid_of(entry.locator);
-            (entry.key, Rowid { obj: index.table, rdba, slot })
-        }))
+        Ok(self.next_entry(tree, p)?.map(|entry| (entry.key, crate::rowid_of(&index, entry.locator))))
     }
 
     /// The next entry, with all that the leaf says about it; `None` at the end. As [`RangeScan::next`].
@@ -276,7 +273,7 @@ impl RangeScan {
         Ok(self.given - before)
     }
 
-    /// As [`RangeScan::pass_sure`], in an index over rows in blocks, and appends the rowids.
+    /// As [`RangeScan::pass_sure`], in an index over the blocks of one segment, and appends the rowids.
     ///
     /// # Errors
     /// As [`RangeScan::next_entry`].

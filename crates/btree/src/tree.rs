@@ -251,8 +251,7 @@ fn walk(
 fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &mut Vec<u8>) -> Step {
     let mut i = node.lower_bound(key);
     while node.has_key(i, key) {
-        let (rdba, slot) = node.rowid(i);
-        to.push(Rowid { obj: index.table, rdba, slot });
+        to.push(node.row(i, index.table));
         i += 1;
     }
     if i < node.entries() || !node.goes_on(key) {

@@ -88,8 +88,7 @@ impl Btree {
                 report.live += node.entries() - deleted;
                 for i in (0..node.entries()).filter(|i| !node.is_deleted(*i)) {
                     let bytes = sort_key(&node, i);
-                    let (rdba, slot) = node.rowid(i);
-                    each(&bytes[..node.key_len(i).min(bytes.len())], Rowid { obj: index.table, rdba, slot });
+                    each(&bytes[..node.key_len(i).min(bytes.len())], node.row(i, index.table));
                 }
             } else {
                 report.branches += 1;

@@ -17,7 +17,7 @@ use dictionary::rows::{as_u32, int, text};
 use dictionary::*;
 use sql::ast::{
     AlterTable, AlterTableAction, ColumnSpec, ConstraintKind, ConstraintRef, ConstraintSpec, Ident, KeyIndex,
-    SegmentOptions, StateClause,
+    PartitionAction, SegmentOptions, StateClause,
 };
 use std::rc::Rc;
 use types::{Ora, Result, Value, codec};
@@ -95,6 +95,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::RenameTo(name) => {
             let new = Target { name: name.name.clone(), pos: name.pos.0, ..target.clone() };
             work.require_new(&new, ObjectKind::Table)?;
+            crate::partition_rows::rename(work, &crate::partition_rows::objects_of(table), &new.name)?;
             work.update_object(table.object, &mut |row| row[obj::NAME] = text(new.name.as_str()))
         }
         AlterTableAction::Options(options) => set_options(work, table, options),
@@ -117,6 +118,10 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             _ => Err(Ora::unsupported().at(pos.0)),
         },
         AlterTableAction::AllTriggers(enable) => crate::trigger::set_all(work, table, *enable),
+        AlterTableAction::Partition { action, pos } => match matches!(**action, PartitionAction::Exchange { .. }) {
+            true => crate::partition_exchange::exchange(work, table, action, pos.0),
+            false => crate::partition_alter::act(work, table, action, target, pos.0),
+        },
         AlterTableAction::Other { text, pos } => other(text, pos.0),
     }
 }
@@ -284,6 +289,9 @@ fn change_type(
     pos: u32,
 ) -> Result<()> {
     let old = table.columns[position].data_type;
+    if table.partitioning().is_some_and(|of| of.columns.contains(&position)) && old != data_type {
+        return Err(Ora::new(14060).at(pos));
+    }
     if !only_widens(&old, &data_type) {
         let mut longest = None;
         rows::scan(work, table, &mut |_, row| {
@@ -382,8 +390,9 @@ fn drop_column(
     if table.visible_columns().count() == 1 {
         return Err(Ora::new(12983).at(pos));
     }
-    if let Organization::HashCluster { key_positions, .. } = &table.organization
-        && key_positions.contains(&position)
+    let partitions = table.partitioning().is_some_and(|of| of.columns.contains(&position));
+    if partitions
+        || matches!(&table.organization, Organization::HashCluster { key_positions, .. } if key_positions.contains(&position))
     {
         return Err(Ora::new(12984).at(pos));
     }
@@ -564,6 +573,9 @@ fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
 fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions, keep: bool) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(14451));
+    }
+    if table.partitioning().is_some() {
+        return Err(Ora::new(14511));
     }
     let (Organization::Heap(segment) | Organization::Index(segment)) = &table.organization else {
         return Err(Ora::new(1702));

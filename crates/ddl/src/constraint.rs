@@ -228,7 +228,10 @@ pub fn key_index(
     let same = |index: &IndexDef| index.columns.iter().map(|c| &c.key).eq(keys.iter());
     let usable = |index: &IndexDef| index.is_usable() && index.kind != IndexKind::FunctionBased;
     // A deferrable key may have duplicates for a while, so its index cannot be unique.
-    let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique);
+    // A local index sees equal keys only in one partition.
+    let divided = on.table.partitioning().is_some_and(|of| !of.columns.iter().all(|column| columns.contains(column)));
+    let sees_all = |index: &IndexDef| index.local.is_none() || !divided;
+    let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique) && sees_all(index);
     let found = match using {
         Some(UsingIndex::Existing(name)) => {
             let target = work.target(name)?;
@@ -263,18 +266,26 @@ pub fn key_index(
     let (owner, owner_name) = (on.table.owner_id, on.table.owner.clone());
     let mut target = Target { owner, owner_name, name: name.to_owned(), pos };
     let mut options = SegmentOptions::default();
-    let (mut unique, mut reverse) = (!deferrable, false);
+    let (mut unique, mut reverse, mut local) = (!deferrable, false, None);
     match using {
         Some(UsingIndex::Options(given)) => options = given.clone(),
+        Some(UsingIndex::Local(given, partitions)) => {
+            options = given.clone();
+            local = Some(partitions.clone());
+        }
         Some(UsingIndex::Create(create)) => {
             target = work.target(&create.name)?;
             if (deferrable && create.unique) || !is_on(work, on.table, create, columns)? {
                 return Err(Ora::new(14196).at(target.pos));
             }
             options = create.options.clone();
+            local.clone_from(&create.local);
             (unique, reverse) = (create.unique, create.reverse);
         }
         _ => {}
+    }
+    if local.is_some() && divided {
+        return Err(Ora::new(14039).at(pos));
     }
     // An index made by a USING INDEX clause stays with the table, unless it is unique and would still enforce the key.
     let of_key = unique || !matches!(using, Some(UsingIndex::Create(_)));
@@ -295,6 +306,7 @@ pub fn key_index(
         options,
         invisible: false,
         for_key: !matches!(using, Some(UsingIndex::Create(_))),
+        local,
         of_key,
         duplicate,
     };

@@ -4,6 +4,8 @@ use crate::columns;
 use crate::constraint;
 use crate::expression;
 use crate::host::{Described, Parts};
+use crate::partition_create;
+use crate::partition_rows;
 use crate::rows::{hash_cluster, key_of, row_table};
 use crate::sequence;
 use crate::validation::Subject;
@@ -120,8 +122,13 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
         pos: _,
     } = create;
     let pos = create.pos.0;
-    if partitioning.is_some() {
-        return Err(Ora::with(439, &[&"Partitioning"]).at(pos));
+    if let Some(by) = partitioning {
+        if temporary.is_some() {
+            return Err(Ora::new(14451).at(by.pos.0));
+        }
+        if !matches!(*organization, TableOrganization::Heap) {
+            return Err(Ora::unsupported().at(by.pos.0));
+        }
     }
     // A row too long for its leaf would need a second segment.
     if let Some(pos) = options.overflow {
@@ -290,6 +297,12 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
     let object = work.new_object();
     let options = &create.options;
     let organization = match &create.organization {
+        // Refused unless the table is a heap.
+        _ if create.partitioning.is_some() => {
+            let by = create.partitioning.as_deref().ok_or_else(|| Ora::internal("[no partitions]"))?;
+            let of = partition_create::partitioning(work, by, &columns, (target.owner, options))?;
+            Organization::Partitioned(Rc::new(of))
+        }
         TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
         // not a clause: the kinds are distinguished below
         organization => {
@@ -392,6 +405,11 @@ fn insert_tab(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
             cluster.segment
         }
         Organization::Fixed(_) => return Err(Ora::internal("[a fixed table is not created]")),
+        Organization::Partitioned(of) => {
+            let first = of.partitions.first().ok_or_else(|| Ora::internal("[no partitions]"))?.segment;
+            partition_rows::enter_table(work, table, of, first.tablespace)?;
+            partition_rows::no_segment(first.tablespace, first.pctfree, first.initrans)
+        }
     };
     set_segment(&mut row, &segment);
     row[tab::PCTFREE] = int(segment.pctfree);
@@ -420,6 +438,7 @@ pub fn bits(table: &TableDef) -> i64 {
         (table.options.minimize_records, property::TAB_MINIMIZE_RECORDS),
         (table.options.row_movement, property::TAB_ROW_MOVEMENT),
         (!table.triggers.is_empty(), property::TAB_TRIGGERS),
+        (table.partitioning().is_some(), property::TAB_PARTITIONED),
     ];
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }
@@ -528,7 +547,15 @@ impl<'t> Load<'t> {
     }
 
     fn flush(&mut self, parts: &mut Parts<'_>) -> Result<()> {
-        if let Some(heap) = self.table.heap_table() {
+        if let Some(of) = self.table.partitioning() {
+            let (mut from, mut key) = (0, Vec::new());
+            for end in &self.ends {
+                let row = &self.bytes[from..*end as usize];
+                let heap = of.heap_table(self.table.object, of.place_of_row(row, &mut key)?);
+                parts.storage.heap.insert(parts.p, parts.txn, &heap, row)?;
+                from = *end as usize;
+            }
+        } else if let Some(heap) = self.table.heap_table() {
             let mut rowids = Vec::new();
             parts.storage.heap.insert_many(parts.p, parts.txn, &heap, &self.bytes, &self.ends, &mut rowids)?;
         } else if let (Some(rows), Some(index)) = (row_table(parts, self.table)?, self.table.row_index()) {

@@ -25,7 +25,9 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     for trigger in work.image.triggers_on(object) {
         crate::stored::remove_unit(work, trigger)?;
     }
-    if let Some(heap) = def.heap_table() {
+    if let Some(of) = def.partitioning() {
+        crate::partition_rows::remove_table(work, object, of)?;
+    } else if let Some(heap) = def.heap_table() {
         work.drop_segment_later(heap.header)?;
     } else {
         crate::truncate::empty_cluster_of(work, &def)?;

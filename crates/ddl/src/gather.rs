@@ -533,8 +533,31 @@ impl IndexFigures {
 /// # Errors
 /// Those of reading.
 pub fn index(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<IndexFigures> {
+    let (Some(local), Some(of)) = (&index.local, table.partitioning()) else {
+        return tree(parts, table, index, index.segment.header, data_object(table));
+    };
+    // Keys in several partitions count once for each.
+    let mut all = IndexFigures::default();
+    for (part, p) in local.iter().zip(&of.partitions).filter(|(part, _)| !part.unusable) {
+        let figures = tree(parts, table, index, part.segment.header, p.segment.data_object)?;
+        all.levels = all.levels.max(figures.levels);
+        all.rows += figures.rows;
+        all.distinct += figures.distinct;
+        all.leaves += figures.leaves;
+        all.clustering += figures.clustering;
+    }
+    Ok(all)
+}
+
+fn tree(
+    parts: &Parts<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+    header: types::Rdba,
+    rows: types::ObjectId,
+) -> Result<IndexFigures> {
     let trees = parts.storage.trees;
-    let tree = trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
+    let tree = trees.open(parts.p, header, rows, index.unique)?;
     let mut figures = IndexFigures { levels: trees.levels(parts.p, &tree)?, ..IndexFigures::default() };
     let by_rowid = index.kind != IndexKind::IotTop && !matches!(table.organization, Organization::Index(_));
     let (mut scan, mut last, mut block) = (RangeScan::new(), None::<Vec<u8>>, None);

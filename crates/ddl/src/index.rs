@@ -3,15 +3,16 @@
 use crate::columns;
 use crate::entries::Entries;
 use crate::index_rows::{disable, enter, flags_of, moved, set_flags};
+use crate::partition_rows;
 use crate::rows;
 use crate::virtual_column;
 use crate::work::{Target, Work};
 use dictionary::image::property;
 use dictionary::*;
 use enqueue::LockMode;
-use sql::ast::SegmentOptions;
+use sql::ast::{PartitionSpec, PartitionValues, SegmentOptions};
 use std::rc::Rc;
-use types::{DataType, Ora, Rdba, Result};
+use types::{DataType, ObjectId, Ora, Rdba, Result};
 
 /// The most columns of an index.
 const COLUMNS_MAX: usize = 32;
@@ -28,6 +29,8 @@ pub struct NewIndex {
     pub invisible: bool,
     /// The index of a key: allowed beside a non-unique one on the same columns that cannot enforce the key.
     pub for_key: bool,
+    /// LOCAL: a partition for each of the table's, with these descriptions if they are listed.
+    pub local: Option<Vec<PartitionSpec>>,
     /// It is dropped with the key that it is made for (L8).
     pub of_key: bool,
     /// The error for duplicate keys.
@@ -42,8 +45,12 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
         let distinct = new.unique || new.distinct;
         fill(work, table, &index, distinct.then_some(&new.duplicate))?;
     }
-    work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
+    let data = index.local.is_none().then_some(index.object);
+    work.insert_object(index.object, data, &new.target, ObjectKind::Index)?;
     enter(work, &index)?;
+    if let Some(of) = table.partitioning() {
+        partition_rows::enter_local(work, &index, of)?;
+    }
     Ok(Rc::new(index))
 }
 
@@ -84,6 +91,9 @@ fn define_in(
     tablespace: u32,
 ) -> Result<IndexDef> {
     let object = work.new_object();
+    if let Some(listed) = &new.local {
+        return define_local(work, table, new, (object, tablespace), listed);
+    }
     // Each session makes its own tree of an index on a temporary table.
     let header = match table.temporary {
         Some(_) => Rdba::NONE,
@@ -114,6 +124,77 @@ fn define_in(
         disabled: false,
         of_key: new.of_key,
         kind: new.kind,
+        local: None,
+        statistics: None,
+    })
+}
+
+/// Makes the empty trees of a local index.
+///
+/// # Errors
+/// ORA-14016, ORA-14024, ORA-14039.
+fn define_local(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    new: &NewIndex,
+    (object, tablespace): (ObjectId, u32),
+    listed: &[PartitionSpec],
+) -> Result<IndexDef> {
+    let pos = new.target.pos;
+    let of = table.partitioning().ok_or_else(|| Ora::new(14016).at(pos))?.clone();
+    let is_in = |column: &usize| new.columns.iter().any(|(have, _)| have == column);
+    if new.unique && !of.columns.iter().all(is_in) {
+        return Err(Ora::new(14039).at(pos));
+    }
+    if !matches!(new.kind, IndexKind::Normal | IndexKind::Reverse) {
+        return Err(Ora::unsupported().at(pos));
+    }
+    if !listed.is_empty() && listed.len() != of.partitions.len() {
+        return Err(Ora::new(14024).at(pos));
+    }
+    let in_one = new.options.tablespace.as_ref().map(|_| tablespace);
+    let mut local = Vec::new();
+    for (n, p) in of.partitions.iter().enumerate() {
+        let spec = listed.get(n);
+        if let Some(spec) = spec.filter(|spec| spec.values != PartitionValues::None) {
+            return Err(Ora::new(14009).at(spec.pos.0));
+        }
+        let place = match spec.and_then(|spec| spec.options.tablespace.as_ref()) {
+            Some(name) => Some(work.tablespace(Some(name), new.target.owner)?),
+            None => in_one,
+        };
+        let mut part = partition_rows::make_index_partition(work, p, place)?;
+        let own = spec.map(|spec| &spec.options);
+        let pctfree = own.and_then(|own| own.pctfree).or(new.options.pctfree);
+        let initrans = own.and_then(|own| own.initrans).or(new.options.initrans);
+        part.segment.pctfree = pctfree.unwrap_or(10) as u8;
+        part.segment.initrans = initrans.unwrap_or(2).clamp(1, 255) as u8;
+        if let Some(name) = spec.and_then(|spec| spec.name.as_ref()) {
+            part.name = name.name.clone();
+        }
+        local.push(part);
+    }
+    let columns = new.columns.iter();
+    let column = |(column, descending): &(usize, bool)| IndexColumnDef {
+        key: IndexKey::Column(*column),
+        descending: *descending,
+    };
+    Ok(IndexDef {
+        object,
+        owner_id: new.target.owner,
+        owner: new.target.owner_name.clone(),
+        name: new.target.name.clone(),
+        table: table.object,
+        segment: partition_rows::no_segment(tablespace, 10, 2),
+        unique: new.unique,
+        columns: columns.map(column).collect(),
+        invisible: new.invisible,
+        unusable: false,
+        building: false,
+        disabled: false,
+        of_key: new.of_key,
+        kind: new.kind,
+        local: Some(Rc::new(local)),
         statistics: None,
     })
 }
@@ -153,12 +234,22 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
     if table.temporary.is_some() {
         return Ok(());
     }
+    if let (Some(local), Some(of)) = (index.local.clone(), table.partitioning().cloned()) {
+        for (place, part) in local.iter().enumerate() {
+            fill_partition(work, &of.heap_table(table.object, place), index, &part.segment, duplicate)?;
+        }
+        return Ok(());
+    }
+    let several = table.partitioning().is_some();
     let mut entries = Entries::default();
     if virtual_column::is_computed(table, index) {
         // A table that is being created has no rows.
         if let Some(known) = work.image.table(table.object)? {
-            let segment = |t: &TableDef| t.heap_table().map(|h| h.data_object);
-            let is_moved = segment(&known) != segment(table);
+            let segments = |t: &TableDef| match t.partitioning() {
+                Some(of) => of.partitions.iter().map(|p| p.segment.data_object).collect::<Vec<_>>(),
+                None => t.heap_table().map(|h| h.data_object).into_iter().collect(),
+            };
+            let is_moved = segments(&known) != segments(table);
             entries = virtual_column::entries(work, table, index, is_moved)?;
         }
         return load(work, table, index, entries, duplicate);
@@ -168,11 +259,40 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
         key.clear();
         // A row whose key parts are all NULL has no entry.
         if rows::key_of(index, row, &mut key)? {
-            entries.push(&key, &at.locator(), &mut || Ok(()))?;
+            entries.push(&key, &at.locator(several), &mut || Ok(()))?;
         }
         Ok(true)
     })?;
     load(work, table, index, entries, duplicate)
+}
+
+/// Fills the empty tree of a local index's partition from the rows of the table's partition.
+///
+/// # Errors
+/// `duplicate`, if given, for duplicate keys.
+pub fn fill_partition(
+    work: &mut Work<'_>,
+    rows: &heap::HeapTable,
+    index: &IndexDef,
+    tree: &SegmentRef,
+    duplicate: Option<&Ora>,
+) -> Result<()> {
+    let (mut entries, mut key) = (Entries::default(), Vec::new());
+    rows::scan_partition(work, rows, &mut |at, row| {
+        key.clear();
+        if rows::key_of(index, row, &mut key)? {
+            entries.push(&key, &at.locator(false), &mut || Ok(()))?;
+        }
+        Ok(true)
+    })?;
+    let parts = work.host.parts();
+    entries.sort(&mut || parts.p.check_cancel())?;
+    if let Some(duplicate) = duplicate
+        && entries.has_repeats()
+    {
+        return Err(duplicate.clone());
+    }
+    crate::tree::load_partition(&parts, (tree, rows.data_object), index, &entries)
 }
 
 fn load(
@@ -227,6 +347,9 @@ pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) 
 
 /// Gives an index a new, empty segment and stores it: TRUNCATE.
 pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    if let Some(local) = &index.local {
+        return local.iter().try_for_each(|part| partition_rows::empty_tree(work, part).map(drop));
+    }
     let tablespace = index.segment.tablespace;
     let data_object = work.new_object();
     let header = crate::tree::create(work, tablespace, data_object)?;
@@ -250,7 +373,7 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
     new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
     if index.kind == IndexKind::IotTop {
         let mut rows = Entries::default();
-        rows::scan(work, table, &mut |at, row| rows.push(&at.locator(), row, &mut || Ok(())).map(|()| true))?;
+        rows::scan(work, table, &mut |at, row| rows.push(&at.locator(false), row, &mut || Ok(())).map(|()| true))?;
         crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
     } else {
         // The table is locked exclusively.

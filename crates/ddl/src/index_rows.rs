@@ -42,9 +42,12 @@ pub fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         _ => 0,
     };
     // Only the indexes of temporary tables have no segment.
-    let temporary = if index.segment.header.is_none() { property::IND_TEMPORARY } else { 0 };
+    let is_temporary = index.segment.header.is_none() && index.local.is_none();
+    let temporary = if is_temporary { property::IND_TEMPORARY } else { 0 };
+    let local = if index.local.is_some() { property::IND_LOCAL } else { 0 };
     let of_key = if index.of_key { property::IND_OF_KEY } else { 0 };
-    row[ind::PROPERTY] = int(reverse | temporary | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
+    row[ind::PROPERTY] =
+        int(reverse | temporary | local | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
     row[ind::FLAGS] = int(flags_of(index));
     work.change().insert(Base::Ind, &row)?;
     let rows: Vec<Row> = index.columns.iter().enumerate().map(|(i, column)| column_row(index, i, column)).collect();
@@ -99,6 +102,9 @@ pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     work.change().delete_by(Base::Ind, by(ind::OBJ, index.object))?;
     work.change().delete_by(Base::Icol, by(icol::OBJ, index.object))?;
     work.delete_object(index.object)?;
+    if let Some(parts) = &index.local {
+        return parts.iter().try_for_each(|part| crate::partition_rows::remove_index_partition(work, part));
+    }
     work.drop_segment_later(index.segment.header)?;
     Ok(())
 }

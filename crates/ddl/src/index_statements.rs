@@ -24,6 +24,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         reverse,
         invisible: _,
         online: _,
+        local: _,
         other,
         pos: _,
     } = create;
@@ -81,9 +82,13 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         options: create.options.clone(),
         invisible: create.invisible,
         for_key: false,
+        local: create.local.clone(),
         of_key: false,
         duplicate: Ora::new(1452),
     };
+    if create.online && table.partitioning().is_some() {
+        return Err(Ora::unsupported().at(create.pos.0));
+    }
     if create.online {
         return crate::online::create(work, &table, new);
     }
@@ -96,8 +101,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     work.without_dd(&mut |work| fill(work, &table, &index, index.unique.then_some(&new.duplicate)))?;
     work.require_owner(&new.target)?;
     work.require_new(&new.target, ObjectKind::Index)?;
-    work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;
+    let data = index.local.is_none().then_some(index.object);
+    work.insert_object(index.object, data, &new.target, ObjectKind::Index)?;
     enter(work, &index)?;
+    if let Some(of) = table.partitioning() {
+        crate::partition_rows::enter_local(work, &index, of)?;
+    }
     work.touch(object);
     Ok(())
 }
@@ -140,12 +149,44 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         return Err(Ora::new(14456).at(target.pos));
     }
     work.require_unused(&table)?;
+    let part_of = |name: &Ident| {
+        let local = index.local.as_ref().ok_or_else(|| Ora::new(14075).at(name.pos.0))?;
+        let place = local.iter().position(|part| part.name == name.name);
+        place.ok_or_else(|| Ora::new(2149).at(name.pos.0))
+    };
     match action {
         _ if table.temporary.is_some() && *action == AlterIndexAction::Coalesce => {}
-        AlterIndexAction::Rebuild { options, online: true } if !index.disabled => {
+        AlterIndexAction::Rebuild { options: _, online: true, partition: _ } if table.partitioning().is_some() => {
+            return Err(Ora::unsupported().at(alter.pos.0));
+        }
+        AlterIndexAction::Rebuild { options, online: _, partition: Some(name) } => {
+            let place = part_of(name)?;
+            work.lock(index.table)?;
+            crate::partition_index::rebuild(work, &table, &index, place, options)?;
+        }
+        AlterIndexAction::Rebuild { options: _, online: _, partition: None } if index.local.is_some() => {
+            return Err(Ora::new(14086).at(target.pos));
+        }
+        AlterIndexAction::PartitionUnusable(name) => {
+            let place = part_of(name)?;
+            work.lock(index.table)?;
+            crate::partition_index::set_unusable(work, &index, Some(place))?;
+        }
+        AlterIndexAction::RenamePartition { from, to } => {
+            let place = part_of(from)?;
+            crate::partition_index::rename(work, &index, place, to)?;
+        }
+        AlterIndexAction::Unusable if index.local.is_some() => {
+            work.lock(index.table)?;
+            crate::partition_index::set_unusable(work, &index, None)?;
+        }
+        AlterIndexAction::Coalesce | AlterIndexAction::Shrink { .. } if index.local.is_some() => {
+            return Err(Ora::unsupported().at(alter.pos.0));
+        }
+        AlterIndexAction::Rebuild { options, online: true, partition: None } if !index.disabled => {
             return crate::online::rebuild(work, &index, &target, options);
         }
-        AlterIndexAction::Rebuild { options, online: _ } => {
+        AlterIndexAction::Rebuild { options, online: _, partition: None } => {
             work.lock(index.table)?;
             virtual_column::check_keys(work, &table, &index)?;
             rebuild(work, &index, options)?;
@@ -153,6 +194,8 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         AlterIndexAction::RenameTo(name) => {
             let new = Target { name: name.name.clone(), pos: name.pos.0, ..target };
             work.require_new(&new, ObjectKind::Index)?;
+            let parts: Vec<ObjectId> = index.local.iter().flat_map(|all| all.iter()).map(|part| part.object).collect();
+            crate::partition_rows::rename(work, &parts, &new.name)?;
             work.update_object(object, &mut |row| row[obj::NAME] = dictionary::rows::text(new.name.as_str()))?;
         }
         AlterIndexAction::Visible(visible) => {

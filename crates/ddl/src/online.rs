@@ -155,6 +155,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
         },
         invisible: false,
         for_key: true,
+        local: None,
         of_key: false,
         duplicate: Ora::new(1452),
     };
@@ -232,7 +233,7 @@ fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
         rows::scan(work, table, &mut |at, row| {
             key.clear();
             if rows::key_of(index, row, &mut key)? {
-                entries.push(&key, &at.locator(), &mut || Ok(()))?;
+                entries.push(&key, &at.locator(false), &mut || Ok(()))?;
             }
             Ok(true)
         })?;

@@ -67,6 +67,18 @@ fn used_blocks(work: &mut Work<'_>, tablespace: u32, owner: UserId) -> Result<u6
     let objects: Vec<(ObjectKind, types::ObjectId)> =
         work.image.objects_of(owner).iter().map(|o| (o.kind, o.object)).collect();
     for (kind, object) in objects {
+        let in_it = |s: &SegmentRef| s.tablespace == tablespace && !s.header.is_none();
+        if kind == ObjectKind::Table
+            && let Some(table) = work.image.table(object)?
+            && let Some(of) = table.partitioning()
+        {
+            headers.extend(of.partitions.iter().map(|p| p.segment).filter(in_it).map(|s| s.header));
+        }
+        if kind == ObjectKind::Index
+            && let Some(local) = work.image.index(object)?.and_then(|index| index.local.clone())
+        {
+            headers.extend(local.iter().map(|part| part.segment).filter(in_it).map(|s| s.header));
+        }
         let segment = match kind {
             ObjectKind::Table => work.image.table(object)?.and_then(|t| match &t.organization {
                 Organization::Heap(segment) | Organization::Index(segment) => Some(*segment),

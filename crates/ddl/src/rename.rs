@@ -1,5 +1,6 @@
 //! RENAME old TO new.
 
+use crate::partition_rows;
 use crate::work::{Target, Work};
 use dictionary::ObjectKind;
 use dictionary::base::obj;
@@ -23,6 +24,8 @@ pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
     work.require_new(&target, kind)?;
     if kind == ObjectKind::Table {
         work.lock(object)?;
+        let parts = work.image.table(object)?.map_or(Vec::new(), |table| partition_rows::objects_of(&table));
+        partition_rows::rename(work, &parts, &target.name)?;
     }
     work.note_redefined(object);
     work.update_object(object, &mut |row| row[obj::NAME] = text(target.name.as_str()))

@@ -19,10 +19,10 @@ pub enum At<'a> {
 }
 
 impl At<'_> {
-    /// The locator of the row in index entries.
-    pub fn locator(self) -> Vec<u8> {
+    /// The locator of the row in the entries of an index.
+    pub fn locator(self, several: bool) -> Vec<u8> {
         match self {
-            At::Rowid(rowid) => btree::locator_of(rowid).to_vec(),
+            At::Rowid(rowid) => btree::Locator::of(rowid, several).to_vec(),
             At::Key(key) => key.to_vec(),
         }
     }
@@ -99,22 +99,54 @@ pub fn scan_sample(
     done
 }
 
+/// As [`scan`], over one partition.
+pub fn scan_partition(
+    work: &mut Work<'_>,
+    heap: &heap::HeapTable,
+    each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>,
+) -> Result<()> {
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
+    let snapshot = txns.statement_snapshot(parts.p, parts.txn);
+    let done = scan_heap(&parts, &snapshot, heap, each);
+    txns.release(parts.p, &snapshot);
+    done.map(drop)
+}
+
+/// False when `each` has ended the scan.
+fn scan_heap(
+    parts: &Parts<'_>,
+    snapshot: &txn::Snapshot,
+    heap: &heap::HeapTable,
+    each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>,
+) -> Result<bool> {
+    let mut scan = Scan::new();
+    scan.start(parts.storage.heap, parts.p, snapshot, heap)?;
+    while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
+        parts.p.check_cancel()?;
+        if !each(At::Rowid(rowid), row)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn scan_as_of(
     parts: &Parts<'_>,
     snapshot: &txn::Snapshot,
     table: &TableDef,
     each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>,
 ) -> Result<()> {
-    if let Some(heap) = table.heap_table() {
-        let mut scan = Scan::new();
-        scan.start(parts.storage.heap, parts.p, snapshot, &heap)?;
-        while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
-            parts.p.check_cancel()?;
-            if !each(At::Rowid(rowid), row)? {
+    if let Some(of) = table.partitioning() {
+        for place in 0..of.partitions.len() {
+            if !scan_heap(parts, snapshot, &of.heap_table(table.object, place), each)? {
                 break;
             }
         }
         return Ok(());
+    }
+    if let Some(heap) = table.heap_table() {
+        return scan_heap(parts, snapshot, &heap, each).map(drop);
     }
     if let Some(rows) = row_table(parts, table)? {
         let mut scan = RowScan::new();
@@ -222,7 +254,11 @@ pub fn rewrite(
             parts.storage.trees.change_row(p, parts.txn, rows, key, action, &snapshot, wait)?;
             continue;
         };
-        match (&cluster, table.heap_table()) {
+        let of_row = table.partitioning().and_then(|of| {
+            let place = of.place_of_data(rowid.obj)?;
+            Some(of.heap_table(table.object, place))
+        });
+        match (&cluster, table.heap_table().or(of_row)) {
             (Some(cluster), _) => {
                 parts.storage.clusters.update(p, parts.txn, cluster, *rowid, &bytes, &snapshot, wait)?;
             }
@@ -234,6 +270,31 @@ pub fn rewrite(
     }
     txns.release(parts.p, &snapshot);
     Ok(())
+}
+
+/// Inserts the rows of some segments into others, each into the one that `to` gives for it. The table is locked.
+pub fn distribute(
+    work: &mut Work<'_>,
+    from: &[heap::HeapTable],
+    to: &mut dyn FnMut(&[u8]) -> Result<heap::HeapTable>,
+) -> Result<()> {
+    let parts = work.host.parts();
+    let (heap, p) = (parts.storage.heap, parts.p);
+    let snapshot = heap.transactions().statement_snapshot(p, parts.txn);
+    let mut scan = heap::Scan::new();
+    let mut copy = || {
+        for segment in from {
+            scan.start(heap, p, &snapshot, segment)?;
+            while let Some((_, row)) = scan.next(heap, p)? {
+                heap.insert(p, parts.txn, &to(row)?, row)?;
+                p.check_cancel()?;
+            }
+        }
+        Ok(())
+    };
+    let done = copy();
+    heap.transactions().release(p, &snapshot);
+    done
 }
 
 /// Rows copied from one segment to another at once.

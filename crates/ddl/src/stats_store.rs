@@ -35,6 +35,17 @@ pub fn is_locked(work: &mut Work<'_>, table: ObjectId) -> Result<bool> {
 
 /// Formatted blocks below the high-water mark.
 pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
+    if let Some(of) = table.partitioning() {
+        let segments = parts.storage.heap.transactions().space();
+        let mut found = Vec::new();
+        for p in &of.partitions {
+            let (header, object) = (p.segment.header, p.segment.data_object);
+            for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {
+                segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
+            }
+        }
+        return Ok(found.len() as u64);
+    }
     let header = match &table.organization {
         Organization::HashCluster { cluster, .. } => cluster.segment.header,
         Organization::Index(segment) => segment.header,

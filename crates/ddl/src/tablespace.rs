@@ -7,12 +7,12 @@
 
 use crate::files::{change, drop_files, files, require_unused};
 use crate::host::Host;
-use crate::work::Work;
+use crate::work::{Work, by};
 use datafile::{
     CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes,
 };
 use dictionary::base::{Base, props, ts, tsq, user};
-use dictionary::rows::{as_text, as_u32, int, text};
+use dictionary::rows::{as_i64, as_text, as_u32, int, text};
 use dictionary::*;
 use sql::ast::*;
 use std::path::Path;
@@ -286,16 +286,45 @@ fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> 
 
 /// Tables, indexes of tables elsewhere, and clusters with their segment in the tablespace.
 fn objects_in(work: &mut Work<'_>, tablespace: u32) -> Result<(Vec<ObjectId>, Vec<ObjectId>, Vec<ObjectId>)> {
-    use dictionary::base::{clu, ind, tab};
+    use dictionary::base::{clu, ind, indpart, tab, tabpart};
+    use dictionary::image::property::{IND_LOCAL, TAB_PARTITIONED};
     let here = |column: usize| move |row: &[types::Value]| !row[column].is_null() && as_u32(&row[column]) == tablespace;
     let object = |rows: Vec<dictionary::rows::Row>, column: usize| -> Vec<ObjectId> {
         rows.iter().map(|row| ObjectId(as_u32(&row[column]))).collect()
     };
-    let tables = object(work.select(Base::Tab, &here(tab::TS))?, tab::OBJ);
+    let has = |row: &[types::Value], column: usize, bit: i64| as_i64(&row[column]).unwrap_or(0) & bit != 0;
+    let plain = |row: &[types::Value]| here(tab::TS)(row) && !has(row, tab::PROPERTY, TAB_PARTITIONED);
+    let mut tables = object(work.select(Base::Tab, &plain)?, tab::OBJ);
+    // A partitioned table is in the tablespace if all of its partitions are.
+    let mut partitioned = object(work.select(Base::Tabpart, &here(tabpart::TS))?, tabpart::BO);
+    partitioned.sort_unstable();
+    partitioned.dedup();
+    for table in partitioned {
+        let all = work.select_by(Base::Tabpart, by(tabpart::BO, table))?;
+        if !all.iter().all(|row| here(tabpart::TS)(row)) {
+            return Err(Ora::new(14404));
+        }
+        tables.push(table);
+    }
     let clusters = object(work.select(Base::Clu, &here(clu::TS))?, clu::OBJ);
-    let indexes = work.select(Base::Ind, &here(ind::TS))?;
+    let plain = |row: &[types::Value]| here(ind::TS)(row) && !has(row, ind::PROPERTY, IND_LOCAL);
+    let indexes = work.select(Base::Ind, &plain)?;
     let elsewhere = indexes.into_iter().filter(|row| !tables.contains(&ObjectId(as_u32(&row[ind::BO])))).collect();
-    let indexes = object(elsewhere, ind::OBJ);
+    let mut indexes = object(elsewhere, ind::OBJ);
+    let mut local = object(work.select(Base::Indpart, &here(indpart::TS))?, indpart::BO);
+    local.sort_unstable();
+    local.dedup();
+    for index in local {
+        let of = work.select_by(Base::Ind, by(ind::OBJ, index))?;
+        if of.iter().any(|row| tables.contains(&ObjectId(as_u32(&row[ind::BO])))) {
+            continue;
+        }
+        let all = work.select_by(Base::Indpart, by(indpart::BO, index))?;
+        if !all.iter().all(|row| here(indpart::TS)(row)) {
+            return Err(Ora::new(14405));
+        }
+        indexes.push(index);
+    }
     Ok((tables, indexes, clusters))
 }
 

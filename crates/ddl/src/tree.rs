@@ -4,7 +4,7 @@ use crate::entries::Entries;
 use crate::host::Parts;
 use crate::work::Work;
 use btree::{Index, Inserted, RangeScan};
-use dictionary::{IndexDef, Organization, TableDef};
+use dictionary::{IndexDef, Organization, SegmentRef, TableDef};
 use std::ops::Bound;
 use types::{ObjectId, Ora, Rdba, Result};
 
@@ -18,6 +18,23 @@ pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<
 /// has ruled out.
 pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
+    for (key, locator) in entries.iter() {
+        parts.p.check_cancel()?;
+        if let Inserted::Duplicate(_) = parts.storage.trees.load_at(parts.p, &tree, key, locator)? {
+            return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
+        }
+    }
+    parts.storage.trees.set_created(parts.p, &tree)
+}
+
+/// As [`load`], into the empty tree of a partition, whose rows are in `rows`.
+pub fn load_partition(
+    parts: &Parts<'_>,
+    (tree, rows): (&SegmentRef, ObjectId),
+    index: &IndexDef,
+    entries: &Entries,
+) -> Result<()> {
+    let tree: Index = parts.storage.trees.open(parts.p, tree.header, rows, index.unique)?;
     for (key, locator) in entries.iter() {
         parts.p.check_cancel()?;
         if let Inserted::Duplicate(_) = parts.storage.trees.load_at(parts.p, &tree, key, locator)? {
@@ -87,5 +104,6 @@ pub fn data_object(table: &TableDef) -> ObjectId {
         Organization::Heap(segment) | Organization::Index(segment) => segment.data_object,
         Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
         Organization::Fixed(_) => table.object,
+        Organization::Partitioned(_) => btree::SEVERAL,
     }
 }

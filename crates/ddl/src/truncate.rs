@@ -2,6 +2,7 @@
 
 use crate::create_table::new_segment;
 use crate::index;
+use crate::partition_rows;
 use crate::work::Work;
 use dictionary::base::{Base, clu, obj, tab};
 use dictionary::rows::int;
@@ -46,6 +47,18 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         }
         work.touch(object);
         return Ok(());
+    }
+    if let Some(of) = table.partitioning() {
+        for p in &of.partitions {
+            let segment = partition_rows::new_segment(work, p, p.segment.tablespace)?;
+            partition_rows::moved(work, p, &segment)?;
+            work.drop_segment_later(p.segment.header)?;
+        }
+        for index in &table.indexes {
+            index::empty(work, index)?;
+        }
+        work.touch(object);
+        return work.altered(object);
     }
     let Some(heap) = table.heap().copied() else {
         return Err(Ora::new(1702).at(target.pos));

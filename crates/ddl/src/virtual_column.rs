@@ -185,12 +185,13 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved
     let list: Vec<&str> = parts.iter().map(|(text, ..)| text.as_str()).collect();
     let text = format!("select rowid, {} from \"{}\".\"{}\"", list.join(", "), table.owner, table.name);
     let query = sql::parse_query(&text)?;
+    let several = table.partitioning().is_some();
     let mut entries = Entries::default();
     let (mut value, mut stored) = (Value::Null, Vec::new());
     let mut each = |host: &mut Parts<'_>, row: &[Value]| {
         let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
         let locator = match rowid {
-            Value::Rowid(rowid) => btree::locator_of(*rowid).to_vec(),
+            Value::Rowid(rowid) => btree::Locator::of(*rowid, several).to_vec(),
             Value::Text(text) => {
                 let mut key = Vec::new();
                 urowid::read(text, &mut key).ok_or_else(|| Ora::new(1410))?;

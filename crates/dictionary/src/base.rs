@@ -178,6 +178,21 @@ base_tables! {
         OBJ "OBJ#" N, BO "BO#" N, COL "COL#" N, POS "POS#" N, DESCENDING "DESC$" N, EXPR "EXPR$" V(4000), TYPE "TYPE#" N, LENGTH N,
         PRECISION "PRECISION#" N, SCALE N, CHARSETFORM N, CHARLENGTH N,
     }
+    /// Partitioned tables: PARTTYPE is [`crate::PartitionMethod`], KEYCOLS the positions of the key's columns, four
+    /// decimal digits each, from 1. DEFTS is the tablespace of new partitions.
+    Partobj "PARTOBJ$" 240 partobj { OBJ "OBJ#" N, PARTTYPE N, PARTKEYCOLS N, KEYCOLS V(64), DEFTS "DEFTS#" N, FLAGS N }
+    /// Partitions of tables. PART# orders those of lists and hashes; ranges are in the order of their bounds, which
+    /// BHIBOUNDVAL holds as [`crate::PartitionBound`] writes them.
+    Tabpart "TABPART$" 241 tabpart {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, BO "BO#" N, PART "PART#" N, NAME V(128), HIBOUNDLEN N, HIBOUNDVAL V(32767),
+        BHIBOUNDVAL R(32767), TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, PCTFREE "PCTFREE$" N, INITRANS N, FLAGS N,
+        ANALYZETIME D, SAMPLESIZE N, ROWCNT N, BLKCNT N, AVGRLN N,
+    }
+    /// Partitions of local indexes; TABPART# is the table's partition. FLAGS 1: unusable.
+    Indpart "INDPART$" 242 indpart {
+        OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, BO "BO#" N, TABPART "TABPART#" N, NAME V(128), TS "TS#" N, FILE "FILE#" N,
+        BLOCK "BLOCK#" N, PCTFREE "PCTFREE$" N, INITRANS N, FLAGS N,
+    }
     /// Names of constraints.
     Con "CON$" 28 con { OWNER "OWNER#" N, NAME V(128), CON "CON#" N }
     /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. For keys, ENABLED is the number
@@ -711,6 +726,11 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_IND3", 481, Base::Ind, &["FLAGS"]),
     index("I_WORD1", 482, Base::Word, &["OBJ#"]),
     index("I_WORD2", 483, Base::Word, &["WORD"]),
+    index("I_PARTOBJ$", 484, Base::Partobj, &["OBJ#"]),
+    index("I_TABPART_BOPART$", 485, Base::Tabpart, &["BO#"]),
+    index("I_TABPART_OBJ$", 486, Base::Tabpart, &["OBJ#"]),
+    index("I_INDPART_BOPART$", 487, Base::Indpart, &["BO#"]),
+    index("I_INDPART_OBJ$", 488, Base::Indpart, &["OBJ#"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

@@ -21,7 +21,7 @@ fn caches_of_base(base: Base) -> &'static [Cache] {
     match base {
         Base::User => &[Cache::Users, Cache::UserIds],
         Base::Obj => &[Cache::Objects, Cache::ObjectIds],
-        Base::Tab | Base::Clu | Base::Ind => &[Cache::Segments],
+        Base::Tab | Base::Clu | Base::Ind | Base::Partobj | Base::Tabpart | Base::Indpart => &[Cache::Segments],
         Base::Col | Base::Icol | Base::View => &[Cache::ObjectIds],
         Base::HistHead | Base::StatsExtension | Base::TabStats => &[Cache::HistogramDefs],
         Base::Histgrm => &[Cache::HistogramData],
@@ -45,6 +45,7 @@ fn cache_of_index(index: usize) -> Option<(Cache, bool)> {
         "I_OBJ2" => (Cache::Objects, false),
         "I_OBJ1" | "I_COL1" | "I_ICOL1" | "I_VIEW1" => (Cache::ObjectIds, true),
         "I_TAB1" | "I_TAB2" | "I_CLU1" | "I_IND1" | "I_IND2" => (Cache::Segments, true),
+        "I_PARTOBJ$" | "I_TABPART_BOPART$" | "I_INDPART_BOPART$" => (Cache::Segments, true),
         "I_CDEF1" | "I_CDEF2" | "I_CDEF3" | "I_CCOL1" | "I_CON1" | "I_CON2" => (Cache::Constraints, true),
         "I_HH_OBJ#" | "I_STATS_EXTENSION1" | "I_TAB_STATS1" => (Cache::HistogramDefs, true),
         "I_H_OBJ#" => (Cache::HistogramData, true),

@@ -54,7 +54,7 @@ const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or {object} in (select
     'SYSTEM_PRIVILEGE_MAP', 'TABLE_PRIVILEGE_MAP', 'PLAN_TABLE$') or (o.type# = 4 and ((o.name not like 'DBA!_%' \
     escape '!' and o.name not in ({restricted})) or sys_context('SYS_SESSION_ROLES', 'SELECT_CATALOG_ROLE') = \
     'TRUE')) or exists (select null from sysauth$ a where a.privilege# = -237 and {a.grantee#}))) or (o.owner# <> \
-    0 and ((o.type# in (1, 2, 3, 4) and exists (select null from sysauth$ a where a.privilege# in (-41, -42, -44, \
+    0 and ((o.type# in (1, 2, 3, 4, 19, 20) and exists (select null from sysauth$ a where a.privilege# in (-41, -42, -44, \
     -45, -46, -47, -48, -49, -50, -235, -397) and {a.grantee#})) or (o.type# = 6 and exists (select null from \
     sysauth$ a where a.privilege# in (-106, -107, -108, -109) and {a.grantee#})) or (o.type# in (7, 8, 9, 11) and \
     exists (select null from sysauth$ a where a.privilege# in (-141, -142, -143, -144, -241) and {a.grantee#})) or \

@@ -3,10 +3,12 @@
 //! A definition is immutable and shared by `Rc`: it describes the object at one dictionary epoch (D2). A plan keeps the
 //! definitions it was made from, and is made again when the epoch has moved on and one of them has changed.
 
+use crate::partitions::{IndexPartitionDef, Partitioning};
+use crate::segment::SegmentRef;
 use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
 use types::image::Image;
-use types::{DataType, ObjectId, Rdba};
+use types::{DataType, ObjectId};
 
 /// A schema's number. SYS is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Image)]
@@ -17,20 +19,6 @@ impl UserId {
     /// The pseudo-user that owns public synonyms and receives grants to everyone.
     pub const PUBLIC: UserId = UserId(1);
     pub const SYSTEM: UserId = UserId(5);
-}
-
-/// The place of an object's blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SegmentRef {
-    pub tablespace: u32,
-    /// The segment header block.
-    pub header: Rdba,
-    /// The data object number of the segment, which is part of rowids. TRUNCATE changes it.
-    pub data_object: ObjectId,
-    /// Percentage of a block kept free for updates.
-    pub pctfree: u8,
-    /// Interested-transaction entries of a new block.
-    pub initrans: u8,
 }
 
 /// A table, real or fixed.
@@ -100,6 +88,13 @@ impl TableDef {
             _ => None,
         }
     }
+    /// The partitions of a partitioned table.
+    pub fn partitioning(&self) -> Option<&Rc<Partitioning>> {
+        match &self.organization {
+            Organization::Partitioned(partitioning) => Some(partitioning),
+            _ => None,
+        }
+    }
     pub fn is_fixed(&self) -> bool {
         matches!(self.organization, Organization::Fixed(_))
     }
@@ -156,6 +151,8 @@ pub enum Organization {
     Index(SegmentRef),
     /// Rows made by code: V$ and X$.
     Fixed(FixedId),
+    /// A segment for each partition.
+    Partitioned(Rc<Partitioning>),
 }
 
 /// The number of a fixed table in the [`crate::FixedCatalog`].
@@ -276,13 +273,16 @@ pub struct IndexDef {
     /// Created for a key constraint, with which it is dropped, whatever the names of the two.
     pub of_key: bool,
     pub kind: IndexKind,
+    /// The partitions of a local index, in the order of the table's partitions; its `segment` then is none.
+    pub local: Option<Rc<Vec<IndexPartitionDef>>>,
     pub statistics: Option<IndexStatistics>,
 }
 
 impl IndexDef {
     /// True when its entries agree with the table's rows.
     pub fn is_usable(&self) -> bool {
-        !self.unusable && !self.disabled
+        let parts = self.local.iter().flat_map(|parts| parts.iter());
+        !self.unusable && !self.disabled && !parts.into_iter().any(|part| part.unusable)
     }
 
     /// Appends a column's stored bytes in the form of this index's keys.
@@ -567,6 +567,8 @@ types::numbered! {
         Type = 13,
         TypeBody = 14,
         Directory = 23,
+        TablePartition = 19,
+        IndexPartition = 20,
         Edition = 57,
     }
 }
@@ -590,6 +592,8 @@ impl ObjectKind {
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
             ObjectKind::Edition => "EDITION",
+            ObjectKind::TablePartition => "TABLE PARTITION",
+            ObjectKind::IndexPartition => "INDEX PARTITION",
         }
     }
 
@@ -602,6 +606,10 @@ impl ObjectKind {
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
             ObjectKind::Edition => 64,
+            // Partitions have the name of their table or index, which must not find them; the views show its name
+            // space.
+            ObjectKind::TablePartition => 61,
+            ObjectKind::IndexPartition => 62,
             _ => 1,
         }
     }

@@ -1,6 +1,6 @@
 //! Families of catalog views: USER_, ALL_ and DBA_ views of one query.
 
-use crate::{object_views, statistics_views};
+use crate::{object_views, partition_views, statistics_views};
 
 /// A family of views. In `query`, `{owner}` is replaced by `u.name owner, ` or nothing, and `{filter}` by the condition
 /// that limits the rows; the query must join `user$ u`, and `{object}` is the expression of the object's number.
@@ -165,4 +165,9 @@ pub(crate) const FAMILIES: &[Family] = &[
     family("TAB_STAT_PREFS", statistics_views::TAB_STAT_PREFS),
     family("TAB_STATS_HISTORY", statistics_views::TAB_STATS_HISTORY),
     family("PLSQL_OBJECT_SETTINGS", object_views::PLSQL_OBJECT_SETTINGS),
+    family("PART_TABLES", partition_views::PART_TABLES),
+    Family { object: "i.bo#", ..family("PART_INDEXES", partition_views::PART_INDEXES) },
+    Family { object: "z.bo#", ..family("PART_KEY_COLUMNS", partition_views::PART_KEY_COLUMNS) },
+    Family { owner: "table_owner", ..family("TAB_PARTITIONS", partition_views::TAB_PARTITIONS) },
+    Family { owner: "index_owner", object: "p.bo#", ..family("IND_PARTITIONS", partition_views::IND_PARTITIONS) },
 ];

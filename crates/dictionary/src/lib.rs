@@ -26,6 +26,8 @@ pub mod monitoring;
 mod names;
 mod object_views;
 mod packages;
+mod partition_views;
+mod partitions;
 mod privilege;
 pub mod profile;
 mod properties;
@@ -33,6 +35,7 @@ mod proxies;
 mod roles;
 pub mod rows;
 mod scn_times;
+mod segment;
 mod sequences;
 mod shape;
 mod shared;
@@ -65,11 +68,16 @@ pub use layout::{DictionaryConfig, DictionaryLayout};
 pub use logons::{Account, LogonState};
 pub use names::{Access, Named, Principal, SessionCatalog};
 pub use packages::{built_in_packages, is_built_in_package};
+pub use partitions::{
+    ColumnSet, IndexPartitionDef, PARTITION_COLUMNS_MAX, PARTITIONS_MAX, PartitionBound, PartitionDef, PartitionMethod,
+    Partitioning,
+};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};
 pub use properties::{Property, PropertyList};
 pub use proxies::ProxyDef;
 pub use roles::ROLE_GATHER_SYSTEM_STATISTICS;
+pub use segment::SegmentRef;
 pub use shared::DictionaryShared;
 pub use statistics::{
     ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,

@@ -17,14 +17,14 @@ pub(crate) const INDEXES: &str = "select {owner}o.name index_name, decode(bitand
     'FUNCTION-BASED ', nvl2(falling.obj#, 'FUNCTION-BASED ', '')) || decode(i.type#, 4, 'IOT - TOP', 'NORMAL') || \
     decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' \
     table_type, decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, \
-    cast(null as number) prefix_length, decode(bitand(i.property, 32), 32, null, ts.name) tablespace_name, \
+    cast(null as number) prefix_length, decode(bitand(i.property, 96), 0, ts.name, null) tablespace_name, \
     i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, 2147483645 \
     max_extents, cast(null as number) pct_increase, decode(i.type#, 4, 50, null) pct_threshold, cast(null as number) \
     include_column, cast(null as number) freelists, cast(null as number) freelist_groups, i.pctfree$ pct_free, 'YES' \
     logging, i.blevel blevel, i.leafcnt leaf_blocks, i.distkey distinct_keys, i.lblkkey avg_leaf_blocks_per_key, \
-    i.dblkkey avg_data_blocks_per_key, i.clufac clustering_factor, decode(bitand(i.flags, 1), 1, 'UNUSABLE', \
-    'VALID') status, i.rowcnt num_rows, i.samplesize sample_size, i.analyzetime last_analyzed, '1' degree, '1' \
-    instances, 'NO' partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, decode(bitand(o.flags, 2), \
+    i.dblkkey avg_data_blocks_per_key, i.clufac clustering_factor, decode(bitand(i.property, 64), 64, 'N/A', \
+    decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID')) status, i.rowcnt num_rows, i.samplesize sample_size, i.analyzetime last_analyzed, '1' degree, '1' \
+    instances, decode(bitand(i.property, 64), 64, 'YES', 'NO') partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, decode(bitand(o.flags, 2), \
     2, 'Y', 'N') generated, 'N' secondary, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, \
     decode(bitand(i.statflags, 256), 256, 'YES', 'NO') user_stats, decode(bitand(i.property, 32), 32, \
     decode(bitand(bt.property, 3), 1, 'SYS$TRANSACTION', 'SYS$SESSION'), null) duration, cast(null as number) \
@@ -49,7 +49,7 @@ pub(crate) const IND_COLUMNS: &str = "select {index_owner}o.name index_name, {ta
 pub(crate) const OBJECTS: &str = "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, \
     o.dataobj# data_object_id, m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, \
     'YYYY-MM-DD:HH24:MI:SS') timestamp, decode(o.status, 1, 'VALID', 'INVALID') status, decode(bitand(o.flags, 1), \
-    1, 'Y', 'N') temporary, decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, o.namespace namespace, \
+    1, 'Y', 'N') temporary, decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, decode(o.type#, 19, 1, 20, 4, o.namespace) namespace, \
     cast(null as varchar2(128)) edition_name, 'NONE' sharing, cast(null as varchar2(1)) editionable, \
     decode(o.owner#, 0, 'Y', 'N') oracle_maintained, 'N' application, decode(o.type#, 2, 'USING_NLS_COMP', 4, \
     'USING_NLS_COMP', 7, 'USING_NLS_COMP', 8, 'USING_NLS_COMP', 9, 'USING_NLS_COMP', 11, 'USING_NLS_COMP', 12, \
@@ -81,7 +81,7 @@ pub(crate) const SOURCE: &str = "select {owner}o.name name, m.name type, s.line 
     from source$ s, obj$ o, user$ u, object_type_map m where o.obj# = s.obj# and u.user# = o.owner# and m.type# = \
     o.type#{filter}";
 
-pub(crate) const TABLES: &str = "select {owner}o.name table_name, decode(bitand(t.property, 1), 1, null, ts.name) \
+pub(crate) const TABLES: &str = "select {owner}o.name table_name, decode(bitand(t.property, 1025), 0, ts.name, null) \
     tablespace_name, (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, cast(null as varchar2(128)) \
     iot_name, 'VALID' status, t.pctfree$ pct_free, cast(null as number) pct_used, t.initrans ini_trans, 255 \
     max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, 2147483645 max_extents, cast(null as \
@@ -89,8 +89,8 @@ pub(crate) const TABLES: &str = "select {owner}o.name table_name, decode(bitand(
     decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, t.blkcnt blocks, 0 \
     empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, 0 avg_space_freelist_blocks, 0 \
     num_freelist_blocks, lpad(decode(t.degree, 32767, 'DEFAULT', to_char(t.degree)), 10) degree, lpad('1', 10) instances, decode(bitand(t.property, 8), \
-    8, '    Y', '    N') cache, 'ENABLED' table_lock, t.samplesize sample_size, t.analyzetime last_analyzed, 'NO' \
-    partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, decode(bitand(t.property, 1), 1, 'Y', 'N') \
+    8, '    Y', '    N') cache, 'ENABLED' table_lock, t.samplesize sample_size, t.analyzetime last_analyzed, \
+    decode(bitand(t.property, 1024), 1024, 'YES', 'NO') partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, decode(bitand(t.property, 1), 1, 'Y', 'N') \
     temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, \
     decode(bitand(t.property, 256), 256, 'ENABLED', 'DISABLED') row_movement, nvl2(t.analyzetime, 'YES', 'NO') \
     global_stats, decode(bitand(t.statflags, 256), 256, 'YES', 'NO') user_stats, decode(bitand(t.property, 3), 1, \

@@ -282,7 +282,7 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "V$OPTION",
-        "select cast('Partitioning' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
+        "select cast('Partitioning' as varchar2(64)) parameter, cast('TRUE' as varchar2(64)) value, 0 con_id from dual \
             union all select cast('Objects' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
             union all select cast('Real Application Clusters' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \
             union all select cast('Advanced replication' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual \

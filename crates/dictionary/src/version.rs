@@ -88,6 +88,7 @@ impl State for TableDef {
             Organization::HashCluster { cluster, key_positions } => over((1, cluster.state(), key_positions)),
             Organization::Index(segment) => over((2, segment)),
             Organization::Fixed(id) => over((3, id)),
+            Organization::Partitioned(p) => over((4, p.method as u8, &p.columns, &p.partitions)),
         };
         over((
             (object, owner_id, owner, name),
@@ -204,11 +205,12 @@ impl State for IndexDef {
             disabled,
             of_key,
             kind,
+            local,
             statistics: _,
         } = self;
         over((
             (object, owner_id, owner, name, table, segment),
-            (unique, columns, invisible, unusable, building, disabled, of_key, kind),
+            (unique, columns, invisible, unusable, building, disabled, of_key, kind, local),
         ))
     }
 }
@@ -288,6 +290,7 @@ mod tests {
             disabled: false,
             of_key: false,
             kind: IndexKind::Normal,
+            local: None,
             statistics: None,
         };
         TableDef {

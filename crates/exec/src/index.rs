@@ -6,18 +6,31 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::table::{At, key_columns};
 use btree::{Inserted, RangeScan};
-use dictionary::{IndexDef, IndexKind, Organization, TableDef};
+use dictionary::{IndexDef, IndexKind, IndexPartitionDef, Organization, Partitioning, TableDef};
 use plan::{Reg, Watch};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 use txn::LockWait;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid, codec};
 
+/// The trees of a local index, each opened when it is needed.
+struct Local {
+    of: Rc<Partitioning>,
+    parts: Rc<Vec<IndexPartitionDef>>,
+    opened: RefCell<HashMap<usize, btree::Index>>,
+    /// For each column of the partitioning key its position in the index's key, if all are there.
+    places: Option<Vec<usize>>,
+}
+
 /// An index with its key columns resolved.
 pub struct Index {
     pub def: Rc<IndexDef>,
+    /// The tree; that of the partition being read, for a local index ([`Index::aim`]).
     pub tree: btree::Index,
+    local: Option<Local>,
     /// Position of the table's column and whether it is descending.
     pub columns: Vec<(usize, bool)>,
     /// The constraint whose key the index enforces, although a key may have two entries.
@@ -35,6 +48,15 @@ impl Index {
             Organization::Heap(s) | Organization::Index(s) => s.data_object,
             Organization::HashCluster { cluster, .. } => cluster.segment.data_object,
             Organization::Fixed(_) => return Err(Ora::internal("a fixed table has no index")),
+            Organization::Partitioned(_) => btree::SEVERAL,
+        };
+        let local = match (&def.local, table.partitioning()) {
+            (Some(parts), Some(of)) => {
+                let place = |column: &usize| columns.iter().position(|(have, _)| have == column);
+                let places = of.columns.iter().map(place).collect();
+                Some(Local { of: of.clone(), parts: parts.clone(), opened: RefCell::default(), places })
+            }
+            _ => None,
         };
         let (header, rows) = match table.temporary {
             None => (def.segment.header, rows),
@@ -44,8 +66,11 @@ impl Index {
                 (own.header, heap.data_object)
             }
         };
-        let mut tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
-        if table.temporary.is_none() && tree.object != def.segment.data_object {
+        let mut tree = match &local {
+            None => b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?,
+            Some(_) => no_tree(),
+        };
+        if table.temporary.is_none() && local.is_none() && tree.object != def.segment.data_object {
             // The segment was dropped and its block reused.
             return Err(Ora::new(8103));
         }
@@ -56,7 +81,88 @@ impl Index {
         let key = table.constraints.iter().find(|c| c.enabled && c.is_key_in(def.object));
         let watched = key.filter(|_| !def.unique).map(|c| Watch::of(c, table.object));
         let constraint = key.filter(|c| c.name != def.name).map(|c| c.name.clone());
-        Ok(Index { def: def.clone(), tree, columns, watched, constraint })
+        Ok(Index { def: def.clone(), tree, local, columns, watched, constraint })
+    }
+
+    /// The tree for the partition of a local index.
+    ///
+    /// # Errors
+    /// ORA-08103 when the segment was dropped.
+    fn tree_at(&self, local: &Local, place: usize, cx: &ExecCtx<'_>) -> Result<btree::Index> {
+        if let Some(tree) = local.opened.borrow().get(&place) {
+            return Ok(*tree);
+        }
+        let (Some(part), Some(rows)) = (local.parts.get(place), local.of.partitions.get(place)) else {
+            return Err(Ora::internal("a partition without its index"));
+        };
+        let s = &part.segment;
+        let tree = cx.shared.btree.open(cx.p, s.header, rows.segment.data_object, self.def.unique)?;
+        if tree.object != s.data_object {
+            return Err(Ora::new(8103));
+        }
+        local.opened.borrow_mut().insert(place, tree);
+        Ok(tree)
+    }
+
+    /// Makes [`Index::tree`] that of a partition. No effect on other indexes.
+    ///
+    /// # Errors
+    /// ORA-01502 for an unusable partition, ORA-08103 for a dropped one.
+    pub fn aim(&mut self, place: usize, cx: &ExecCtx<'_>) -> Result<()> {
+        if let Some(local) = &self.local {
+            if local.parts.get(place).is_some_and(|part| part.unusable) {
+                return Err(self.unusable());
+            }
+            self.tree = self.tree_at(local, place, cx)?;
+        }
+        Ok(())
+    }
+
+    fn unusable(&self) -> Ora {
+        Ora::with(1502, &[&self.def.owner, &self.def.name])
+    }
+
+    /// The tree that has the entry of a row. `None` when it is unusable, and so has none.
+    ///
+    /// # Errors
+    /// ORA-01502 for an unusable partition of an index that enforces a key.
+    fn tree_of(&self, at: At<'_>, cx: &ExecCtx<'_>) -> Result<Option<btree::Index>> {
+        let Some(local) = &self.local else { return Ok(Some(self.tree)) };
+        let At::Rowid(rowid) = at else { return Err(Ora::new(1410)) };
+        let place = local.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
+        match local.parts.get(place).is_some_and(|part| part.unusable) {
+            true if self.def.unique || self.watched.is_some() => Err(self.unusable()),
+            true => Ok(None),
+            false => self.tree_at(local, place, cx).map(Some),
+        }
+    }
+
+    /// The trees that may have entries with this key.
+    ///
+    /// # Errors
+    /// As [`Index::aim`].
+    pub fn trees_with(&self, key: &[u8], cx: &ExecCtx<'_>) -> Result<Vec<btree::Index>> {
+        let Some(local) = &self.local else { return Ok(vec![self.tree]) };
+        let mut parts = Vec::new();
+        let (mut rest, mut stored) = (key, Vec::new());
+        for (_, descending) in &self.columns {
+            let Some((more, present)) = codec::pop_key_part(rest, *descending, &mut stored) else { break };
+            rest = more;
+            let mut part = Vec::new();
+            codec::push_key_part(present.then_some(&stored[..]), false, &mut part);
+            parts.push(part);
+        }
+        let of_key: Option<Vec<&[u8]>> =
+            local.places.as_ref().and_then(|all| all.iter().map(|at| parts.get(*at).map(Vec::as_slice)).collect());
+        let places = match of_key {
+            Some(key) => local.of.place_of_key(&key.concat()).into_iter().collect::<Vec<_>>(),
+            None => (0..local.parts.len()).collect(),
+        };
+        let unusable = |place: &usize| local.parts.get(*place).is_some_and(|part| part.unusable);
+        if places.iter().any(unusable) {
+            return Err(self.unusable());
+        }
+        places.into_iter().map(|place| self.tree_at(local, place, cx)).collect()
     }
 
     /// ORA-00001: duplicate key.
@@ -119,6 +225,19 @@ impl Index {
     }
 }
 
+/// Stands for the tree of a local index before a partition is chosen.
+fn no_tree() -> btree::Index {
+    btree::Index {
+        segment: types::Rdba::NONE,
+        root: types::Rdba::NONE,
+        object: types::ObjectId(0),
+        table: types::ObjectId(0),
+        unique: false,
+        created: types::Scn::ZERO,
+        notes_purges: false,
+    }
+}
+
 /// Appends a register's value as a key part. False when it is NULL.
 pub fn push_value(m: &mut Machine, r: Reg, descending: bool, out: &mut Vec<u8>) -> bool {
     if m.value(r).is_null() {
@@ -151,10 +270,11 @@ pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Re
     if let Some(watch) = &index.watched {
         return insert_watched(index, watch, key, at, cx);
     }
+    let Some(tree) = index.tree_of(at, cx)? else { return Ok(()) };
     let t = &mut cx.session.txn;
     let done = match at {
-        At::Rowid(rowid) => cx.shared.btree.insert(cx.p, t, &index.tree, key, rowid, LockWait::Forever)?,
-        At::Key(row) => cx.shared.btree.insert_at(cx.p, t, &index.tree, key, row, LockWait::Forever)?,
+        At::Rowid(rowid) => cx.shared.btree.insert(cx.p, t, &tree, key, rowid, LockWait::Forever)?,
+        At::Key(row) => cx.shared.btree.insert_at(cx.p, t, &tree, key, row, LockWait::Forever)?,
     };
     match done {
         Inserted::Done => Ok(()),
@@ -163,14 +283,12 @@ pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Re
 }
 
 fn insert_watched(index: &Index, watch: &Watch, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let Some(tree) = index.tree_of(at, cx)? else { return Ok(()) };
     let t = &mut cx.session.txn;
     let forever = LockWait::Forever;
     let repeated = match at {
-        At::Rowid(rowid) => {
-            let locator = btree::locator_of(rowid);
-            cx.shared.btree.insert_watched(cx.p, t, &index.tree, key, &locator, forever)?
-        }
-        At::Key(row) => cx.shared.btree.insert_watched(cx.p, t, &index.tree, key, row, forever)?,
+        At::Rowid(rowid) => cx.shared.btree.insert_watched(cx.p, t, &tree, key, &tree.locator(rowid), forever)?,
+        At::Key(row) => cx.shared.btree.insert_watched(cx.p, t, &tree, key, row, forever)?,
     };
     match repeated {
         false => Ok(()),
@@ -191,16 +309,17 @@ pub fn delete_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'
 
 /// Marks an entry deleted.
 pub fn delete(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
+    let Some(tree) = index.tree_of(at, cx)? else { return Ok(()) };
     let t = &mut cx.session.txn;
     if index.def.building {
         let locator = match at {
-            At::Rowid(rowid) => btree::locator_of(rowid).to_vec(),
+            At::Rowid(rowid) => tree.locator(rowid).to_vec(),
             At::Key(key) => key.to_vec(),
         };
-        return cx.shared.btree.delete_unbuilt(cx.p, t, &index.tree, key, &locator);
+        return cx.shared.btree.delete_unbuilt(cx.p, t, &tree, key, &locator);
     }
     match at {
-        At::Rowid(rowid) => cx.shared.btree.delete(cx.p, t, &index.tree, key, rowid),
-        At::Key(row) => cx.shared.btree.delete_at(cx.p, t, &index.tree, key, row),
+        At::Rowid(rowid) => cx.shared.btree.delete(cx.p, t, &tree, key, rowid),
+        At::Key(row) => cx.shared.btree.delete_at(cx.p, t, &tree, key, row),
     }
 }

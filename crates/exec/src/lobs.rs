@@ -96,6 +96,7 @@ pub fn is_locked(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<bool> {
     match storage_of(&table, cx)? {
         Storage::Heap(h) if h.data_object == row.rowid.obj => {}
         Storage::Cluster(c, _) if c.data_object == row.rowid.obj => {}
+        Storage::Partitioned(of) if of.of.place_of_data(row.rowid.obj).is_some() => {}
         _ => return Err(Ora::new(22922)),
     }
     cx.shared.heap.is_locked_by(cx.p, &cx.session.txn, row.rowid)

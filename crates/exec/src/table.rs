@@ -5,12 +5,13 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use btree::{Inserted, RowAction, RowTable};
 use cluster::HashCluster;
-use dictionary::{IndexDef, IndexKey, Organization, SegmentRef, TableDef};
+use dictionary::{IndexDef, IndexKey, Organization, Partitioning, SegmentRef, TableDef};
 use heap::{HeapTable, RowOutcome};
 use plan::Reg;
+use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{LockWait, Snapshot};
-use types::{Ora, Result, Rowid, Value, urowid};
+use types::{ObjectId, Ora, Result, Rowid, Value, urowid};
 
 /// The address of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,6 +90,39 @@ pub enum Storage {
     Heap(HeapTable),
     Cluster(HashCluster, Vec<usize>),
     Index(Box<IndexTable>),
+    /// A heap for each partition.
+    Partitioned(Partitioned),
+}
+
+/// A partitioned table.
+#[derive(Clone, Debug)]
+pub struct Partitioned {
+    pub of: Rc<Partitioning>,
+    pub table: ObjectId,
+    /// The buffer of partitioning keys.
+    key: RefCell<Vec<u8>>,
+}
+
+impl Partitioned {
+    /// The position of the partition for a row. ORA-14400.
+    pub fn place_of(&self, row: &[u8]) -> Result<usize> {
+        self.of.place_of_row(row, &mut self.key.borrow_mut())
+    }
+
+    /// The heap of an existing row's partition. ORA-01410 for a rowid of another table.
+    fn heap_at(&self, at: At<'_>) -> Result<(Rowid, HeapTable)> {
+        let rowid = at.rowid()?;
+        let place = self.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
+        Ok((rowid, self.of.heap_table(self.table, place)))
+    }
+
+    /// Whether an updated row belongs to another partition than its old version.
+    ///
+    /// # Errors
+    /// ORA-14400 when no partition takes the new version.
+    pub fn moves(&self, at: At<'_>, row: &[u8]) -> Result<bool> {
+        Ok(Some(self.place_of(row)?) != self.of.place_of_data(at.rowid()?.obj))
+    }
 }
 
 impl Storage {
@@ -121,6 +155,10 @@ impl Storage {
                 Ok(Storage::Cluster(cluster, key_positions.clone()))
             }
             Organization::Fixed(_) => Err(Ora::internal("a fixed table has no storage")),
+            Organization::Partitioned(of) => {
+                let (of, table) = (of.clone(), table.object);
+                Ok(Storage::Partitioned(Partitioned { of, table, key: RefCell::default() }))
+            }
         }
     }
 
@@ -133,6 +171,10 @@ impl Storage {
         match self {
             Storage::Heap(h) => cx.shared.heap.insert(cx.p, t, h, row).map(Address::Rowid),
             Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row).map(Address::Rowid),
+            Storage::Partitioned(of) => {
+                let h = of.of.heap_table(of.table, of.place_of(row)?);
+                cx.shared.heap.insert(cx.p, t, &h, row).map(Address::Rowid)
+            }
             Storage::Index(i) => match cx.shared.btree.insert_row(cx.p, t, &i.rows, key, row, LockWait::Forever)? {
                 Inserted::Done => Ok(Address::Key(key.to_vec())),
                 // The index has the name of its constraint.
@@ -149,6 +191,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.update(cx.p, t, h, at.rowid()?, row, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.update(cx.p, t, c, at.rowid()?, row, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Update(row), seen, wait),
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
+                cx.shared.heap.update(cx.p, t, &h, rowid, row, seen, wait)
+            }
         }
     }
 
@@ -159,6 +205,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.delete(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.delete(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Delete, seen, wait),
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
+                cx.shared.heap.delete(cx.p, t, &h, rowid, seen, wait)
+            }
         }
     }
 
@@ -168,6 +218,10 @@ impl Storage {
             Storage::Heap(h) => cx.shared.heap.lock_row(cx.p, t, h, at.rowid()?, seen, wait),
             Storage::Cluster(c, _) => cx.shared.clusters.lock_row(cx.p, t, c, at.rowid()?, seen, wait),
             Storage::Index(i) => i.change(cx, at, RowAction::Lock, seen, wait),
+            Storage::Partitioned(of) => {
+                let (rowid, h) = of.heap_at(at)?;
+                cx.shared.heap.lock_row(cx.p, t, &h, rowid, seen, wait)
+            }
         }
     }
 
@@ -179,6 +233,10 @@ impl Storage {
             (Storage::Cluster(c, _), At::Rowid(rowid)) => {
                 cx.p.count(wait::Stat::TableFetchByRowid, 1);
                 cx.shared.clusters.fetch_by_rowid(cx.p, s, c, rowid, row)
+            }
+            (Storage::Partitioned(of), At::Rowid(_)) => {
+                let (rowid, h) = of.heap_at(at)?;
+                cx.shared.heap.fetch_by_rowid(cx.p, s, &h, rowid, row)
             }
             (Storage::Index(i), At::Key(key)) => cx.shared.btree.fetch_row(cx.p, &i.rows.tree, key, s, row),
             _ => Err(Ora::new(1410)),

@@ -59,9 +59,6 @@ impl Compiler<'_> {
         if sample.is_some() || pivot.is_some() {
             return Err(Ora::new(933).at(pos));
         }
-        if partition.is_some() {
-            return Err(Ora::new(14501).at(pos)); // object is not partitioned
-        }
         if name.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }
@@ -74,9 +71,15 @@ impl Compiler<'_> {
                 let column = |name: &ast::Name| table.column(name.last()).map(|(at, _)| at);
                 let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).collect();
                 self.check_change(self.catalog(), (table.object, table.owner_id), privilege, &columns, pos)?;
+                if let Some(partition) = partition {
+                    self.partition = Some(self.named_partition(&table, partition, pos)?);
+                }
                 table
             }
             Some(Resolved::View(view)) => {
+                if let Some(partition) = partition {
+                    return Err(Ora::new(14109).at(partition.pos.0));
+                }
                 let column = |name: &ast::Name| view.columns.iter().position(|column| column == name.last());
                 let columns: Vec<usize> = named.iter().filter_map(|name| column(name)).collect();
                 self.check_change(self.catalog(), (view.object, view.owner_id), privilege, &columns, pos)?;
@@ -188,7 +191,8 @@ impl Compiler<'_> {
             if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
         let virtuals = self.virtuals_over(table, &new)?;
         let (virtuals_old, firings) = (Vec::new(), Vec::new());
-        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old, firings })
+        let table = table.clone();
+        Ok(Target { table, new, checks, foreign, children, virtuals, virtuals_old, firings, partition: None })
     }
 
     /// Notes the triggers of an event of the statement. `set`: the columns that an UPDATE sets.
@@ -314,7 +318,13 @@ impl Compiler<'_> {
                     return self.insert_instead(&view, target, source, returning.as_ref());
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
+                let partition = self.partition.take();
                 let mut plan_target = self.target(&table, None, false)?;
+                plan_target.partition = match partition {
+                    Some(Prune { place: None, .. }) => return Err(unsupported("PARTITION FOR in INSERT", pos.0)),
+                    Some(partition) => partition.place,
+                    None => None,
+                };
                 self.fires(&mut plan_target, TriggerEvent::Insert, &[]);
                 let through = self.through.clone();
                 if let Some(through) = &through {
@@ -531,6 +541,9 @@ impl Compiler<'_> {
             return Err(Ora::new(1702).at(place)); // a view is not appropriate here
         }
         let (table, _, targets) = self.insert_target(target)?;
+        if self.partition.take().is_some() {
+            return Err(unsupported("a partition in a multi-table INSERT", target.table.pos.0));
+        }
         let mut target = self.target(&table, None, false)?;
         self.fires(&mut target, TriggerEvent::Insert, &[]);
         if let Some(through) = self.through.clone() {
@@ -806,6 +819,9 @@ impl Compiler<'_> {
             Some(through) => self.changed_through(&through, alias, pos),
             None => {
                 let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
+                if let Some(partition) = self.partition.take() {
+                    self.partition_items.insert(id, partition);
+                }
                 let part = Part::inner(PartKind::Leaf(id));
                 self.bind_virtuals(id, table, false).map(|()| (id, JoinSet { parts: vec![part], ..JoinSet::default() }))
             }
@@ -1025,6 +1041,9 @@ impl Compiler<'_> {
             None => (ObjectPrivilege::Insert, &inserted),
         };
         let (table, alias) = self.dml_table(&m.target, last, Wanted::Rows, named)?;
+        if self.partition.take().is_some() {
+            return Err(unsupported("MERGE INTO a partition", m.target.pos.0));
+        }
         if let Some(through) = &self.through {
             through.refuse_join(m.target.pos.0)?;
         }

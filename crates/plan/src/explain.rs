@@ -186,6 +186,9 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let name = &s.table.name;
     let filters = if s.filter.is_empty() { String::new() } else { format!(" [{} filters]", s.filter.len()) };
     let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
+    if s.reads_partitions() {
+        writeln!(f, "{pad}PARTITION ITERATOR")?;
+    }
     match &s.access {
         Access::Full if s.table.options.index_organized => {
             let index = s.table.row_index().map_or(name.as_str(), |index| index.name.as_str());

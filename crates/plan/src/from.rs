@@ -299,9 +299,6 @@ impl Compiler<'_> {
             let plain = ast::TableName { sample: None, ..t.clone() };
             return self.sampled(&plain, sample, set, merge, pos);
         }
-        if partition.is_some() {
-            return Err(Ora::new(14501).at(pos)); // object is not partitioned
-        }
         if full.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }
@@ -313,12 +310,14 @@ impl Compiler<'_> {
             if self.as_of.is_some_and(|n| !self.whole || n > 0) {
                 return Err(unsupported("AS OF", pos));
             }
+            refuse_partition(partition.as_deref())?;
             return self.cte(cte, alias, set, merge);
         }
         let owner = t.name.qualifier();
         // Errors have the position of the object's own name, after its schema.
         let pos = t.name.parts.last().map_or(pos, |part| part.pos.0);
         if name == "DUAL" && owner.map_or_else(|| !self.catalog().is_own_name(name), |o| o == "SYS") {
+            refuse_partition(partition.as_deref())?;
             self.dual(alias, set);
             return Ok(());
         }
@@ -340,11 +339,17 @@ impl Compiler<'_> {
                 if (self.as_of.is_some() || self.versions.is_some()) && table.temporary.is_some() {
                     return Err(Ora::new(14451).at(pos));
                 }
-                self.table_item(table, alias, t.alias.is_none(), set, !merge)?;
-                Ok(())
+                self.partition = match partition {
+                    Some(partition) => Some(self.named_partition(&table, partition, pos)?),
+                    None => None,
+                };
+                let done = self.table_item(table, alias, t.alias.is_none(), set, !merge);
+                self.partition = None;
+                done
             }
             Some(Resolved::View(_)) if self.versions.is_some() => Err(Ora::new(30051).at(pos)),
             Some(Resolved::View(view)) => {
+                refuse_partition(partition.as_deref())?;
                 self.check_read(view.object, view.owner_id, pos)?;
                 self.view(&view, alias, t.alias.is_none(), set, merge, pos)
             }
@@ -401,6 +406,40 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// The partition that a clause behind the name of a table names.
+    ///
+    /// # Errors
+    /// ORA-14501 for a table that is not partitioned, ORA-02149 for a partition that does not exist.
+    pub(crate) fn named_partition(&mut self, table: &TableDef, named: &ast::PartitionRef, pos: u32) -> Result<Prune> {
+        let Some(of) = table.partitioning() else {
+            return Err(Ora::new(14501).at(pos)); // object is not partitioned
+        };
+        let ast::PartitionRef { subpartition, which, pos: place } = named;
+        if *subpartition {
+            return Err(Ora::new(14253).at(place.0));
+        }
+        match which {
+            ast::WhichPartition::Name(name) => {
+                let at = of.place_of_name(&name.name).ok_or_else(|| Ora::new(2149).at(name.pos.0))?;
+                Ok(Prune { place: Some(at as u32), ..Prune::default() })
+            }
+            ast::WhichPartition::For(values) => {
+                if values.len() != of.columns.len() {
+                    return Err(Ora::new(14018).at(place.0));
+                }
+                let mut keys = Vec::new();
+                for (value, column) in values.iter().zip(&of.columns) {
+                    let ty = table.columns[*column].data_type;
+                    self.blocks.push(crate::scope::Block::new(true));
+                    let e = self.expr(value);
+                    self.blocks.pop();
+                    keys.push(Key::from(crate::typing::convert(e?, &ty, value.pos.0)?));
+                }
+                Ok(Prune { of: keys, ..Prune::default() })
+            }
+        }
+    }
+
     /// Checks (ORA-01031) that the session may read a table or view in FROM; with FOR UPDATE that it may lock rows,
     /// with AS OF that it may use flashback.
     fn check_read(&mut self, object: ObjectId, owner: UserId, pos: u32) -> Result<()> {
@@ -443,6 +482,9 @@ impl Compiler<'_> {
             table_item(alias, schema, table)
         };
         let id = self.add_item(item);
+        if let Some(partition) = self.partition.take() {
+            self.partition_items.insert(id, partition);
+        }
         if let Some(n) = self.as_of {
             self.as_of_items.insert(id, n);
             self.volatile += 1;
@@ -772,4 +814,9 @@ fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
         // not a clause: `each_child` handles every kind
         _ => crate::refs::each_child(e, &mut |child| marks(child, into)),
     }
+}
+
+/// Only a table has partitions that a clause can name.
+fn refuse_partition(partition: Option<&ast::PartitionRef>) -> Result<()> {
+    partition.map_or(Ok(()), |partition| Err(Ora::new(14109).at(partition.pos.0)))
 }

@@ -47,7 +47,10 @@ impl Compiler<'_> {
 
 /// Turns an expression, which is a column of the row at `rowid`, into a locator.
 pub fn locate(e: &mut Expr, rowid: Expr, table: &TableDef, column: usize) {
-    let has_rowids = matches!(table.organization, Organization::Heap(_) | Organization::HashCluster { .. });
+    let has_rowids = matches!(
+        table.organization,
+        Organization::Heap(_) | Organization::HashCluster { .. } | Organization::Partitioned(_)
+    );
     let is_own = table.columns.get(column).is_some_and(|c| c.data_type == e.ty && c.virtual_text.is_none());
     if !has_rowids || !is_own {
         return;

@@ -55,6 +55,8 @@ pub struct PlanRow {
     pub node: String,
     pub tag: String,
     pub distribution: String,
+    /// PARTITION_START and PARTITION_STOP.
+    pub partitions: [String; 2],
     /// OTHER_XML of the first operation below the statement: notes on the plan's origin.
     pub other: String,
 }
@@ -338,7 +340,7 @@ fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
         number(n, out);
     }
     let texts = [&row.access, &row.filter, &row.projection, &row.other, &row.node, &row.tag, &row.distribution];
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts.into_iter().chain(&row.partitions).enumerate() {
         if at > 0 {
             push(FIELD, out);
         }
@@ -406,6 +408,7 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
             node: next()?,
             tag: next()?,
             distribution: next()?,
+            partitions: [next()?, next()?],
         })
     };
     text.split(ROW).filter_map(row).collect()
@@ -810,7 +813,26 @@ impl Tree {
             "" => scan.alias.clone(),
             origin => ["\"", &scan.alias, "\"@\"", origin, "\""].concat(),
         };
+        let mut read = <[String; 2]>::default();
+        let parent = match &scan.prune {
+            // A global index leads to the partitions of its rows.
+            Some(prune) if scan.reads_partitions() => {
+                let at = self.partitions(parent, scan, prune);
+                read.clone_from(&self.row(at).partitions);
+                at
+            }
+            Some(_) => {
+                read = ["ROWID".into(), "ROWID".into()];
+                parent
+            }
+            None => parent,
+        };
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
+        let by_index = |index: &dictionary::IndexDef| match (&scan.prune, &index.local) {
+            (None, _) => "BY INDEX ROWID",
+            (Some(_), Some(_)) => "BY LOCAL INDEX ROWID",
+            (Some(_), None) => "BY GLOBAL INDEX ROWID",
+        };
         let of_table = |tree: &mut Tree, options: &str| {
             let at = tree.add(Some(parent), "TABLE ACCESS", options);
             tree.object(at, &scan.table);
@@ -837,7 +859,7 @@ impl Tree {
                 (at, Some((at, access)))
             }
             Access::IndexUnique { index, keys, index_only, .. } => {
-                let at = if itself(index) || *index_only { parent } else { of_table(self, "BY INDEX ROWID") };
+                let at = if itself(index) || *index_only { parent } else { of_table(self, by_index(index)) };
                 let below = self.add(Some(at), "INDEX", "UNIQUE SCAN");
                 self.index(below, index);
                 let keys: Vec<KeyPart> = keys.iter().cloned().map(KeyPart::Is).collect();
@@ -859,7 +881,7 @@ impl Tree {
                     tree.object(at, &scan.table);
                     at
                 };
-                let at = if itself(index) || range.index_only { parent } else { of_table(self, "BY INDEX ROWID") };
+                let at = if itself(index) || range.index_only { parent } else { of_table(self, by_index(index)) };
                 let below = self.add(Some(at), "INDEX", &range.options());
                 self.index(below, index);
                 let access = self.names.range(scan, range);
@@ -871,6 +893,7 @@ impl Tree {
                 (at, None)
             }
         };
+        let below = access.as_ref().map(|(below, _)| *below);
         if let Some((below, access)) = access {
             let row = self.row(below);
             row.access = access;
@@ -882,8 +905,44 @@ impl Tree {
             }
         }
         self.filter(at, &scan.filter);
+        if scan.reads_partitions()
+            && let Some(below) = below
+        {
+            self.row(below).partitions.clone_from(&read);
+        }
         let row = self.row(at);
+        row.partitions = read;
         (row.alias, row.query_block) = (alias, block);
+        at
+    }
+
+    /// Adds the operation that reads partitions one after the other.
+    fn partitions(&mut self, parent: u32, scan: &Scan, prune: &Prune) -> u32 {
+        let Some(of) = scan.table.partitioning() else { return parent };
+        let known = crate::physical::prune::places(of, &scan.table, prune);
+        let all = of.partitions.len();
+        let listed = matches!(prune.columns.first(), Some(PruneColumn::In(keys)) if keys.len() > 1);
+        let one = |column: &PruneColumn| matches!(column, PruneColumn::In(keys) if keys.len() == 1);
+        let is_one = prune.is_named() || prune.columns.len() == of.columns.len() && prune.columns.iter().all(one);
+        let shown = |place: Option<&u32>| place.map_or_else(String::new, |place| (place + 1).to_string());
+        let key = || ["KEY".to_owned(), "KEY".to_owned()];
+        let (options, range) = match &known {
+            Some(places) if places.is_empty() => ("EMPTY", ["INVALID".to_owned(), "INVALID".to_owned()]),
+            Some(places) if places.len() == 1 => ("SINGLE", [shown(places.first()), shown(places.last())]),
+            Some(places) if places.len() == all => ("ALL", [shown(places.first()), shown(places.last())]),
+            _ if listed => ("INLIST", ["KEY(I)".to_owned(), "KEY(I)".to_owned()]),
+            Some(places) => ("ITERATOR", [shown(places.first()), shown(places.last())]),
+            None if is_one => ("SINGLE", key()),
+            None => ("ITERATOR", key()),
+        };
+        let at = self.add(Some(parent), &format!("PARTITION {}", of.method.name()), options);
+        self.over.insert(at + 1, (1, false));
+        let width = |reg: &Reg| self.registers.get(reg).map_or(0.0, |of| of.1);
+        let width: f64 = scan.columns.iter().map(|(_, reg)| width(reg)).chain(scan.rowid.as_ref().map(width)).sum();
+        let bytes = (width > 0.0).then(|| scan.rows.max(1.0).round() * width);
+        let row = self.row(at);
+        row.set_figures(&Figures { rows: Some(scan.rows), bytes, cost: Some(scan.cost) });
+        row.partitions = range;
         at
     }
 

@@ -295,6 +295,9 @@ pub struct Compiler<'c> {
     /// VERSIONS BETWEEN for the table being added, and the items with one.
     pub versions: Option<Versions>,
     pub version_items: std::collections::HashMap<ItemId, Versions>,
+    /// `PARTITION (p)` for the table being added, and the items with one.
+    pub partition: Option<Prune>,
+    pub partition_items: std::collections::HashMap<ItemId, Prune>,
     /// The view that the statement changes rows through.
     pub through: Option<Rc<crate::through::Updatable>>,
     /// Whether FROM belongs to a query FOR UPDATE, or to a derived table in it: READ does not suffice.
@@ -378,6 +381,8 @@ impl<'c> Compiler<'c> {
             as_of_items: std::collections::HashMap::new(),
             versions: None,
             version_items: std::collections::HashMap::new(),
+            partition: None,
+            partition_items: std::collections::HashMap::new(),
             through: None,
             locking: false,
             unreadable: Vec::new(),

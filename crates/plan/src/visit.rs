@@ -96,6 +96,7 @@ macro_rules! expressions {
             Source::Distinct { .. } | Source::ForUpdate { .. } | Source::NestedLoops { .. } => {}
             Source::Scan(scan) => {
                 access!(& $($m)? scan.access, $f, $each, $keys);
+                scan.prune.$each().for_each(|prune| prune.$keys().for_each(|Key { value, .. }| $f(value)));
                 scan.filter.$each().for_each(&mut *$f);
             }
             Source::Fixed { filter, .. } => filter.$each().for_each(&mut *$f),

@@ -17,7 +17,7 @@ use crate::xplan::{self, Around, Format};
 const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, object_owner, object_name, object_alias, object_type, \
                        optimizer, id, parent_id, depth, position, cardinality, access_predicates, filter_predicates, \
                        bytes, cost, io_cost, cpu_cost, time, projection, other_xml, qblock_name, \
-                       object_node, other_tag, distribution";
+                       object_node, other_tag, distribution, partition_start, partition_stop";
 
 /// Runs EXPLAIN PLAN.
 ///
@@ -36,7 +36,7 @@ pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     let rows = Cursor::plan_rows(cx, statement)?;
     let table = into.as_ref().map_or_else(|| "PLAN_TABLE".to_string(), quoted);
     let missing = || into.as_ref().map_or_else(|| Ora::new(2402), |name| Ora::new(2404).at(name.pos.0));
-    let places: Vec<String> = (1..=28).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
+    let places: Vec<String> = (1..=30).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
     let insert = format!("insert into {table} ({COLUMNS}) values ({})", places.join(", "));
     let mut cursor = Cursor::compile(cx, &insert, &[]).map_err(|error| match error {
         error if error.is(942) => missing(),
@@ -94,6 +94,8 @@ fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Ve
         text(&row.node),
         text(&row.tag),
         text(&row.distribution),
+        text(&row.partitions[0]),
+        text(&row.partitions[1]),
     ]
 }
 
@@ -157,7 +159,7 @@ pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, fo
     let query = format!(
         "select id, parent_id, depth, position, operation, options, object_owner, object_name, object_type, object_alias, \
          cardinality, access_predicates, filter_predicates, bytes, cost, io_cost, cpu_cost, time, projection, \
-         other_xml, qblock_name, object_node, other_tag, distribution \
+         other_xml, qblock_name, object_node, other_tag, distribution, partition_start, partition_stop \
          from {table} p \
          where p.plan_id = (select max(q.plan_id) from {table} q{}){and} order by id",
         of("q")
@@ -214,6 +216,7 @@ fn plan_row(row: &[Value]) -> PlanRow {
         node: text(21),
         tag: text(22),
         distribution: text(23),
+        partitions: [text(24), text(25)],
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Format {
     peeked: bool,
     note: bool,
     parallel: bool,
+    partition: bool,
     /// IOSTATS: time, buffers, reads and writes of executions.
     io: bool,
     /// MEMSTATS: memory of work areas.
@@ -52,6 +53,7 @@ const TYPICAL: Format = Format {
     peeked: false,
     note: true,
     parallel: true,
+    partition: true,
     io: false,
     memory: false,
     last: false,
@@ -79,6 +81,7 @@ impl Format {
                 predicates: false,
                 note: false,
                 parallel: false,
+                partition: false,
                 ..TYPICAL
             },
             Some("SERIAL") => Format { parallel: false, ..TYPICAL },
@@ -107,12 +110,13 @@ impl Format {
                 "PEEKED_BINDS" => format.peeked = on,
                 "NOTE" => format.note = on,
                 "PARALLEL" => format.parallel = on,
+                "PARTITION" => format.partition = on,
                 "IOSTATS" => format.io = on,
                 "MEMSTATS" => format.memory = on,
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
                 // These have nothing to print.
-                "PARTITION" | "REMOTE" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
+                "REMOTE" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
                 _ => return None,
             }
         }
@@ -211,6 +215,12 @@ fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<S
     if format.time {
         let time = |row: &PlanRow| row.time.filter(|_| expected(row)).map(|s| format!("{} ", clock(s)));
         columns.extend(figure(named(" Time     ", " E-Time   "), &time));
+    }
+    if format.partition {
+        let partition =
+            |at: usize| move |row: &PlanRow| Some(format!("{} ", row.partitions[at])).filter(|text| text.len() > 1);
+        columns.extend(figure(" Pstart", &partition(0)));
+        columns.extend(figure(" Pstop ", &partition(1)));
     }
     if format.parallel {
         columns.extend(figure("    TQ  ", &|row| queue_of(&row.node)));

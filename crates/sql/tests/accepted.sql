@@ -159,6 +159,30 @@ create table t (a, b) as select 1, 2 from dual
 create table t (a number invisible, b number) result_cache (mode force) row store compress advanced
 create table t (a number) segment creation immediate pctfree 10 pctused 40 initrans 1 maxtrans 255 nocompress logging
 create table t (a number) partition by range (a) (partition p1 values less than (10), partition p2 values less than (maxvalue))
+create table t (a number, b date) partition by list (a, b) (partition p1 values ((1, date '2020-01-01'), (2, null)), partition values (default) tablespace u pctfree 5) enable row movement
+create table t (a number) partition by hash (a) partitions 16 store in (x, y) as select 1 a from dual
+create table t (a date) partition by range (a) interval (numtoyminterval(1, 'MONTH')) (partition p values less than (date '2020-01-01'))
+create table t (a number, b number) partition by range (a) subpartition by hash (b) subpartitions 8 (partition p values less than (1))
+create table t (a number primary key using index local) partition by hash (a) (partition one, partition two)
+create index i on t (a) local (partition p1 tablespace x, partition p2) tablespace y
+create index i on t (a) global
+alter table t add partition p9 values less than (90) tablespace x update indexes
+alter table t drop partition p1, p2 update global indexes
+alter table t truncate partition for (5) drop storage
+alter table t split partition p at (5) into (partition a tablespace x, partition b) update indexes
+alter table t split partition p values ('a', 'b') into (partition a, partition b)
+alter table t merge partitions a, b into partition c
+alter table t exchange partition p with table o including indexes without validation
+alter table t move partition p tablespace x compress
+alter table t rename partition p to q
+alter table t modify partition p unusable local indexes
+alter table t set interval (10)
+alter index i rebuild partition p tablespace x
+alter index i modify partition p unusable
+alter index i rename partition p to q
+select * from t partition (p) x, t partition for (date '2020-01-01', 5) y
+delete from t partition (p) where a = 1
+insert into t partition (p) values (1)
 create index i on t (a, b desc, upper(c)) tablespace users pctfree 0 noparallel online
 create unique index s.i on s.t (a) reverse compute statistics
 create bitmap index i on t (a)

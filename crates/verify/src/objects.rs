@@ -6,7 +6,7 @@ use crate::report::Report;
 use block::{BlockKind, SegmentKind};
 use cluster::HashCluster;
 use dictionary::{
-    Base, ConstraintDef, ConstraintKindDef, Image, IndexDef, IndexKey, ObjectKind, Organization, TableDef,
+    Base, ConstraintDef, ConstraintKindDef, Image, IndexDef, IndexKey, ObjectKind, Organization, Partitioning, TableDef,
 };
 use heap::{HeapTable, Visitor};
 use instance::Storage;
@@ -45,6 +45,8 @@ struct Rows<'a> {
     more: u64,
     homes: Vec<(Rowid, Vec<u8>)>,
     key: Vec<u8>,
+    /// The partition that the rows are in.
+    partition: Option<(&'a Partitioning, usize)>,
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -106,6 +108,11 @@ impl Rows<'_> {
             if key_of(index, row, &mut self.key)? {
                 entries.push((hash(&self.key), rowid.rdba, rowid.slot));
             }
+        }
+        if let Some((of, place)) = self.partition
+            && of.place_of_row(row, &mut self.key).ok() != Some(place)
+        {
+            return Err("its partitioning key belongs to another partition".into());
         }
         if let Some(cluster) = self.cluster {
             let mut key = Vec::new();
@@ -178,6 +185,9 @@ impl Walk<'_> {
         if matches!(table.organization, Organization::Index(_)) {
             return self.index_table(table, name);
         }
+        if let Some(of) = table.partitioning() {
+            return self.partitioned(table, &of.clone(), name);
+        }
         let (heap, kind, cluster) = match self.rows_of(table) {
             Ok(x) => x,
             Err(e) => {
@@ -199,6 +209,7 @@ impl Walk<'_> {
             more: 0,
             homes: Vec::new(),
             key: Vec::new(),
+            partition: None,
         };
         if let Err(e) = self.storage.heap.verify(self.p, &heap, kind, &mut rows) {
             rows.fault(heap.header, e.to_string());
@@ -219,6 +230,58 @@ impl Walk<'_> {
         }
     }
 
+    /// The rows of all partitions, each in the partition of its key; then the indexes.
+    fn partitioned(&mut self, table: &TableDef, of: &Partitioning, name: String) {
+        let mut whole: Vec<Vec<Entry>> = table.indexes.iter().map(|_| Vec::new()).collect();
+        let mut all_complete = true;
+        for (place, p) in of.partitions.iter().enumerate() {
+            let heap = of.heap_table(table.object, place);
+            let name = format!("{name} PARTITION \"{}\"", p.name);
+            if !self.segment(&name, heap.header, heap.data_object, SegmentKind::Table) {
+                all_complete = false;
+                continue;
+            }
+            let mut rows = Rows {
+                table,
+                name,
+                cluster: None,
+                entries: table.indexes.iter().map(|_| Vec::new()).collect(),
+                rows: 0,
+                faults: Vec::new(),
+                more: 0,
+                homes: Vec::new(),
+                key: Vec::new(),
+                partition: Some((of, place)),
+            };
+            if let Err(e) = self.storage.heap.verify(self.p, &heap, BlockKind::Heap, &mut rows) {
+                rows.fault(heap.header, e.to_string());
+            }
+            self.report.counts.rows += rows.rows;
+            let complete = rows.faults.is_empty();
+            all_complete &= complete;
+            for (at, what) in std::mem::take(&mut rows.faults) {
+                self.report.fault(at, &rows.name, what);
+            }
+            if rows.more > 0 {
+                self.report.fault(None, &rows.name, format!("{} faults more", rows.more));
+            }
+            for ((index, entries), whole) in table.indexes.iter().zip(rows.entries).zip(&mut whole) {
+                match index.local.as_ref().and_then(|local| local.get(place)) {
+                    None => whole.extend(entries),
+                    Some(part) => {
+                        let mut own = (**index).clone();
+                        (own.segment, own.unusable, own.local) = (part.segment, part.unusable, None);
+                        own.name = format!("{} PARTITION {}", own.name, part.name);
+                        self.index(table, &own, heap.data_object, entries, complete);
+                    }
+                }
+            }
+        }
+        for (index, entries) in table.indexes.iter().zip(whole).filter(|(index, _)| index.local.is_none()) {
+            self.index(table, index, btree::SEVERAL, entries, all_complete);
+        }
+    }
+
     /// The rows of an index-organised table, in the order of their keys; then its indexes.
     fn index_table(&mut self, table: &TableDef, name: String) {
         let mut rows = Rows {
@@ -231,6 +294,7 @@ impl Walk<'_> {
             more: 0,
             homes: Vec::new(),
             key: Vec::new(),
+            partition: None,
         };
         let Some(index) = table.row_index() else {
             return self.report.fault(None, &rows.name, "an index-organised table without its key's index");
@@ -465,8 +529,14 @@ impl Walk<'_> {
                 Organization::Heap(s) | Organization::Index(s) => known.insert(s.header),
                 Organization::HashCluster { cluster, .. } => known.insert(cluster.segment.header),
                 Organization::Fixed(_) => false,
+                Organization::Partitioned(of) => {
+                    known.extend(of.partitions.iter().map(|p| p.segment.header));
+                    false
+                }
             };
             known.extend(table.indexes.iter().map(|i| i.segment.header));
+            let local = table.indexes.iter().filter_map(|i| i.local.as_ref());
+            known.extend(local.flat_map(|local| local.iter()).map(|part| part.segment.header));
         }
         for o in self.image.objects_of_kinds(&[ObjectKind::Cluster]) {
             match self.image.cluster(o.object) {
@@ -586,7 +656,8 @@ fn table_tablespace(table: &TableDef) -> Option<u32> {
     match &table.organization {
         Organization::Heap(s) | Organization::Index(s) => Some(s.tablespace),
         Organization::HashCluster { cluster, .. } => Some(cluster.segment.tablespace),
-        Organization::Fixed(_) => None,
+        // Each partition may be in another one.
+        Organization::Partitioned(_) | Organization::Fixed(_) => None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! catalog views `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents`.
 
 use datafile::{Contents, ControlFile, FileEntry, TablespaceEntry};
-use dictionary::base::{Base, clu, ind, tab};
+use dictionary::base::{Base, clu, ind, indpart, tab, tabpart};
 use dictionary::image::property;
 use dictionary::rows::as_u32;
 use types::{ObjectId, Rdba, Result, Value};
@@ -350,6 +350,8 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
         (Base::Tab, tab::OBJ, tab::TS, tab::FILE, tab::BLOCK),
         (Base::Ind, ind::OBJ, ind::TS, ind::FILE, ind::BLOCK),
         (Base::Clu, clu::OBJ, clu::TS, clu::FILE, clu::BLOCK),
+        (Base::Tabpart, tabpart::OBJ, tabpart::TS, tabpart::FILE, tabpart::BLOCK),
+        (Base::Indpart, indpart::OBJ, indpart::TS, indpart::FILE, indpart::BLOCK),
     ];
     for (base, object, tablespace, file, block) in tables {
         dictionary.scan_once(s.p, base, &mut |_, row| {
@@ -357,7 +359,8 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
             let elsewhere = base == Base::Tab
                 && (!row[tab::BOBJ].is_null()
                     || as_u32(&row[tab::PROPERTY]) & property::TAB_INDEX_ORGANIZED as u32 != 0);
-            if !elsewhere && !row[file].is_null() {
+            let none = as_u32(&row[file]) == 0;
+            if !elsewhere && !none {
                 let header = Rdba::new(as_u32(&row[file]), as_u32(&row[block]));
                 list.push(Known {
                     object: as_u32(&row[object]),

@@ -16,17 +16,18 @@
 //! | `numbers`, [`property`] | large integers; the bits of PROPERTY and FLAGS |
 //! | `picture` | the rows of a picture, read on demand |
 //! | `statistics`, `users`, `objects` | look-ups by subject |
-//! | `tables`, `others` | definitions made of them |
+//! | `partitions`, `tables`, `others` | definitions made of them |
 
 mod numbers;
 mod objects;
 mod others;
+mod partitions;
 mod picture;
 pub mod property;
 mod statistics;
 mod tables;
 mod users;
 
-pub use numbers::{big_number, cluster_columns};
+pub use numbers::{big_number, cluster_columns, partition_columns};
 pub use objects::{quoted, trigger_path, unquoted};
 pub use picture::{Image, ObjectGrant};

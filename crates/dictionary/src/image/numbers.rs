@@ -1,6 +1,7 @@
 //! Large integers, and the packed positions of CLUCOLS.
 
-use types::{Number, Value};
+use crate::rows::as_u32;
+use types::{Number, Rdba, Value};
 
 /// The number for CLUCOLS from the positions (from 0) of a cluster key's columns.
 pub fn cluster_columns(positions: &[usize]) -> Value {
@@ -23,6 +24,17 @@ pub(super) fn as_text_digits(value: &Value) -> Vec<usize> {
     list
 }
 
+/// The text of KEYCOLS for the positions (from 0) of a partitioning key's columns.
+pub fn partition_columns(positions: &[usize]) -> Value {
+    Value::Text(positions.iter().map(|position| format!("{:04}", position + 1)).collect())
+}
+
+/// The positions in the text of KEYCOLS; `None` for another text.
+pub(super) fn positions_of(text: &str) -> Option<Vec<usize>> {
+    let position = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<usize>().ok()?.checked_sub(1);
+    text.as_bytes().chunks(4).map(position).collect()
+}
+
 /// An integer of up to 38 digits.
 pub fn big_number(n: &Number) -> i128 {
     match n.as_i64() {
@@ -36,4 +48,10 @@ pub(super) fn big(value: &Value) -> i128 {
         Value::Number(n) => big_number(n),
         _ => 0,
     }
+}
+
+/// The segment header in two columns of a row.
+pub(super) fn segment_header(row: &[Value], file: usize, block: usize) -> Rdba {
+    let (file, block) = (as_u32(&row[file]), as_u32(&row[block]));
+    if file == 0 || file > Rdba::MAX_FILE || block > Rdba::MAX_BLOCK { Rdba::NONE } else { Rdba::new(file, block) }
 }

@@ -11,6 +11,8 @@ pub const TAB_MINIMIZE_RECORDS: i64 = 128;
 pub const TAB_ROW_MOVEMENT: i64 = 256;
 /// The table has triggers: without the bit TRIGGER$ is not read.
 pub const TAB_TRIGGERS: i64 = 512;
+/// The table is partitioned: PARTOBJ$ and TABPART$ describe it.
+pub const TAB_PARTITIONED: i64 = 1024;
 pub const COL_HIDDEN: i64 = 1;
 pub const COL_INVISIBLE: i64 = 2;
 pub const COL_DEFAULT_ON_NULL: i64 = 4;
@@ -24,6 +26,8 @@ pub const IND_FUNCTION_BASED: i64 = 16;
 pub const IND_TEMPORARY: i64 = 32;
 /// Created for a key constraint, with which it is dropped.
 pub const IND_OF_KEY: i64 = 4096;
+/// A local index: INDPART$ has its segments.
+pub const IND_LOCAL: i64 = 64;
 /// FLAGS of TAB$: the table has or had virtual columns. NULL for all other tables, so that the index has no entry
 /// for them.
 pub const HAS_VIRTUALS: i64 = 1;

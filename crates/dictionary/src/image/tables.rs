@@ -1,13 +1,13 @@
 //! Definitions of tables, indexes and clusters.
 
-use super::numbers::as_text_digits;
+use super::numbers::{as_text_digits, segment_header};
 use super::picture::Image;
 use super::property;
 use crate::base::*;
 use crate::rows::{Row, as_i64, as_optional_text, as_text, as_u32, int, type_of_columns};
 use crate::*;
 use std::rc::Rc;
-use types::{ObjectId, Ora, Rdba, Result, Value};
+use types::{ObjectId, Ora, Result, Value};
 
 impl Image {
     /// The definition of a base table, with its indexes.
@@ -81,7 +81,7 @@ impl Image {
             pctfree: as_u32(&row[tab::PCTFREE]) as u8,
             initrans: as_u32(&row[tab::INITRANS]) as u8,
         };
-        let indexes = self.indexes(def.object)?;
+        let mut indexes = self.indexes(def.object)?;
         let cluster = as_u32(&row[tab::BOBJ]);
         let organization = if cluster != 0 {
             let missing = || Ora::internal(format_args!("[cluster {cluster}]"));
@@ -92,9 +92,14 @@ impl Image {
         } else if on(property::TAB_INDEX_ORGANIZED) {
             let rows = indexes.iter().find(|index| index.kind == IndexKind::IotTop);
             Organization::Index(rows.map_or(segment, |index| index.segment))
+        } else if on(property::TAB_PARTITIONED) {
+            Organization::Partitioned(Rc::new(self.partitioning(def.object)?))
         } else {
             Organization::Heap(segment)
         };
+        if let Organization::Partitioned(of) = &organization {
+            indexes.iter_mut().try_for_each(|index| self.add_local(index, of))?;
+        }
         let temporary = match (on(property::TAB_TEMPORARY), on(property::TAB_PRESERVE_ROWS)) {
             (false, _) => None,
             (true, false) => Some(TemporaryKind::DeleteRows),
@@ -189,6 +194,7 @@ impl Image {
             disabled: flags & property::IND_DISABLED != 0,
             of_key: bits & property::IND_OF_KEY != 0,
             kind,
+            local: None,
             statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
                 distinct_keys: distinct as u64,
                 leaf_blocks: as_i64(&row[ind::LEAFCNT]).unwrap_or(0) as u64,
@@ -311,11 +317,6 @@ impl Image {
         self.made.borrow_mut().clusters.insert(object.0, cluster.clone());
         Ok(Some(cluster))
     }
-}
-
-fn segment_header(row: &Row, file: usize, block: usize) -> Rdba {
-    let (file, block) = (as_u32(&row[file]), as_u32(&row[block]));
-    if file == 0 || file > Rdba::MAX_FILE || block > Rdba::MAX_BLOCK { Rdba::NONE } else { Rdba::new(file, block) }
 }
 
 fn on_delete(row: &Row) -> OnDeleteDef {

@@ -126,14 +126,21 @@ impl Checker {
 
     fn check(&mut self, kind: u8, payload: &[u8], cx: &mut ExecCtx<'_>) -> Result<()> {
         match self {
-            Checker::Key(index) if kind == KEY => loop {
-                let own = cx.session.txn.xid();
-                match cx.shared.btree.is_repeated(cx.p, own, &index.tree, payload)? {
-                    Repeats::Never => return Ok(()),
-                    Repeats::Twice => return Err(index.duplicate()),
-                    Repeats::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
+            Checker::Key(index) if kind == KEY => {
+                for tree in index.trees_with(payload, cx)? {
+                    loop {
+                        let own = cx.session.txn.xid();
+                        match cx.shared.btree.is_repeated(cx.p, own, &tree, payload)? {
+                            Repeats::Never => break,
+                            Repeats::Twice => return Err(index.duplicate()),
+                            Repeats::Undecided(holder) => {
+                                cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?
+                            }
+                        }
+                    }
                 }
-            },
+                Ok(())
+            }
             Checker::Foreign { parent, child, of_child, of_parent } if kind == CHILD || kind == PARENT => {
                 let values = values(payload, if kind == CHILD { of_child } else { of_parent })?;
                 if parent.is_there(&values, cx)? || !child.refers(&values, cx)? {

@@ -58,12 +58,16 @@ fn parts_of(index: &Index, columns: &[u16], table: &TableDef) -> Vec<(usize, Dat
 /// The state of a key when no open transaction of another session decides about it. Waits: `enq: TX - row lock
 /// contention`.
 fn settled(index: &Index, key: &[u8], patient: bool, cx: &mut ExecCtx<'_>) -> Result<KeyState> {
-    loop {
-        match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &index.tree, key, patient)? {
-            KeyState::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
-            state => return Ok(state),
+    for tree in index.trees_with(key, cx)? {
+        loop {
+            match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &tree, key, patient)? {
+                KeyState::Undecided(holder) => cx.shared.txns.wait_for_key(cx.p, holder, LockWait::Forever)?,
+                KeyState::Present => return Ok(KeyState::Present),
+                KeyState::Absent => break,
+            }
         }
     }
+    Ok(KeyState::Absent)
 }
 
 /// A foreign key of the table that is changed.
@@ -187,7 +191,7 @@ pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
     };
     // A reverse-key index finds complete keys only.
     let whole = |i: &IndexDef| i.kind != IndexKind::Reverse || i.columns.len() == columns.len();
-    child.indexes.iter().find(|i| !i.unusable && leads(i) && whole(i)).cloned()
+    child.indexes.iter().find(|i| i.is_usable() && leads(i) && whole(i)).cloned()
 }
 
 /// An index that begins with these columns, and how its keys are made from their values.

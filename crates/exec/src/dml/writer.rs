@@ -61,6 +61,8 @@ pub struct Writer {
     pub table: Rc<TableDef>,
     pub new: Vec<Reg>,
     storage: Storage,
+    /// The only partition that takes new rows.
+    only: Option<u32>,
     pub(super) indexes: Vec<Index>,
     pub(super) checks: Vec<RowCheck>,
     /// Deferred checks that the current row fails.
@@ -131,6 +133,7 @@ impl Writer {
             table: t.table.clone(),
             new: t.new.clone(),
             storage: Storage::of(&t.table, b)?,
+            only: t.partition,
             indexes,
             checks: t
                 .checks
@@ -343,6 +346,11 @@ impl Writer {
             self.moved_rows.push((self.key.clone(), self.row.clone()));
             Address::Key(self.key.clone())
         } else {
+            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage)
+                && of.place_of(&self.row)? != only as usize
+            {
+                return Err(Ora::new(14401));
+            }
             self.storage.insert(cx, &self.row, &self.key)?
         };
         for (n, i) in self.indexes.iter().enumerate() {
@@ -391,6 +399,13 @@ impl Writer {
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
             (Storage::Heap(_), _) => false,
+            (Storage::Partitioned(of), _) => {
+                let moves = of.moves(row, &self.row)?;
+                if moves && !self.table.options.row_movement {
+                    return Err(Ora::new(14402));
+                }
+                moves
+            }
             (Storage::Index(_), At::Key(key)) => {
                 let new = std::mem::take(&mut self.new);
                 self.row_key(&new, m);

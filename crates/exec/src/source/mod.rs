@@ -20,6 +20,7 @@ mod key_ranges;
 pub mod loops;
 pub mod merge_join;
 mod op;
+mod partitions;
 mod range;
 mod recursive;
 mod recursive_paths;

@@ -1,6 +1,7 @@
 //! Table access: full scans, rowids, indexes, hash clusters.
 
 use super::key_ranges::{KeyCode, Part, Ranges, push_part};
+use super::partitions::Partitions;
 use super::range::{RangePath, built_before};
 use super::row_bytes::{Into, Wanted, decode, fetch, no_bytes};
 use crate::builder::Builder;
@@ -20,7 +21,9 @@ use types::row::RowWriter;
 use types::{DataType, Ora, Result, Rowid, Value};
 
 pub struct Scan {
+    /// The storage of the rows; that of the partition being read, if there are several.
     storage: Storage,
+    partitions: Option<Box<Partitions>>,
     path: Path,
     columns: Vec<Wanted>,
     rowid: Option<Reg>,
@@ -71,7 +74,14 @@ enum Path {
 
 impl Scan {
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Scan> {
-        let storage = Storage::of(&s.table, b)?;
+        let mut storage = Storage::of(&s.table, b)?;
+        let mut partitions = None;
+        if let Storage::Partitioned(p) = &storage
+            && s.reads_partitions()
+        {
+            partitions = Some(Box::new(Partitions::build(s, &p.of, b)));
+            storage = Storage::Heap(p.of.heap_table(p.table, 0));
+        }
         let mut columns: Vec<Wanted> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[c as usize].data_type)).collect();
         columns.sort_by_key(|c| c.0);
@@ -84,6 +94,7 @@ impl Scan {
         let as_of = s.as_of.map(|n| (n, s.table.clone()));
         Ok(Scan {
             storage,
+            partitions,
             path,
             columns,
             rowid: s.rowid,
@@ -200,7 +211,11 @@ impl Scan {
 
     /// The data object and the block of the rows appended last, for a full scan of a heap.
     pub fn block(&self) -> Option<(types::ObjectId, types::Rdba)> {
-        if let Path::Heap(scan) = &self.path { Some(scan.block()) } else { None }
+        match &self.path {
+            // The scan may have gone on to another partition.
+            Path::Heap(scan) if self.partitions.is_none() => Some(scan.block()),
+            _ => None,
+        }
     }
 
     /// Prefetches some lines of the block that [`Scan::append_rows`] reads next; see [`heap::Scan::prefetch`].
@@ -292,6 +307,38 @@ impl Scan {
                 s
             }
         };
+        match &mut self.partitions {
+            None => self.open_path(snapshot, m, cx),
+            Some(partitions) => {
+                partitions.start(m, cx)?;
+                self.rows_left = self.next_partition(m, cx)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins the next partition in which there may be rows. False at the end.
+    fn next_partition(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let snapshot = seen_as_of(&self.moment, m);
+        loop {
+            let Some(partitions) = &mut self.partitions else { return Ok(false) };
+            let Some(place) = partitions.next() else { return Ok(false) };
+            self.storage = Storage::Heap(partitions.of.heap_table(partitions.table, place));
+            match &mut self.path {
+                Path::Unique { index, .. } => index.aim(place, cx)?,
+                Path::Range(range) => range.index.iter_mut().try_for_each(|index| index.aim(place, cx))?,
+                _ => {}
+            }
+            self.open_path(snapshot, m, cx)?;
+            if self.rows_left {
+                return Ok(true);
+            }
+            cx.check_cancel()?;
+        }
+    }
+
+    /// Starts the path.
+    fn open_path(&mut self, snapshot: Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.rows_left = true;
         let unbounded = (Bound::Unbounded, Bound::Unbounded);
         match (&mut self.path, &self.storage) {
@@ -371,8 +418,15 @@ impl Scan {
         self.left_out
     }
 
-    /// Starts the next of several ranges. False if there is none.
+    /// Starts the next of several ranges, or the next partition. False if there is none.
     fn next_range(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.next_range_here(m, cx)? {
+            return Ok(true);
+        }
+        if self.partitions.is_some() { self.next_partition(m, cx) } else { Ok(false) }
+    }
+
+    fn next_range_here(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match (&mut self.path, &self.storage) {
             (Path::Range(r), _) if r.ranges.is_some() => {
                 let Some(index) = &r.index else { return Ok(false) };
@@ -403,7 +457,7 @@ impl Scan {
             (Storage::Index(t), Some(Address::Key(key))) => {
                 cx.shared.btree.row_scn(cx.p, &t.rows.tree, &key, &snapshot)?
             }
-            (Storage::Heap(_) | Storage::Cluster(..), Some(Address::Rowid(rowid))) => {
+            (Storage::Heap(_) | Storage::Cluster(..) | Storage::Partitioned(..), Some(Address::Rowid(rowid))) => {
                 cx.shared.heap.row_scn(cx.p, &snapshot, rowid)?
             }
             _ => None,
@@ -504,6 +558,7 @@ impl Path {
                 }
                 Storage::Cluster(..) => Path::Cluster(ClusterScan::new()),
                 Storage::Index(_) => Path::Rows(RowScan::new()),
+                Storage::Partitioned(..) => return Err(Ora::internal("a full scan of no partitions")),
             },
             Access::Rowid(e) => Path::Rowid(b.code(e)),
             Access::IndexUnique { index, keys, recheck, .. } => match storage {

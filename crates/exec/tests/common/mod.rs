@@ -531,6 +531,7 @@ impl<'i> Session<'i> {
             disabled: false,
             of_key: false,
             kind: IndexKind::Normal,
+            local: None,
             statistics: None,
         }));
         Ok(object)

@@ -171,6 +171,9 @@ pub const ACTIONS: &[Action] = &[
     // The table itself. A foreign key to it prevents permitted users from dropping it.
     ddl("alter table {t} modify (a null)", On::Table, &[&["alter", "alter any table"]]),
     ddl("drop table {t}", On::Table, &[&["drop any table"]]),
+    ddl("alter table {t} move partition p", On::Table, &[&["alter", "alter any table"]]),
+    ddl("alter table {t} truncate partition p", On::Table, &[&["alter", "alter any table"], &["drop any table"]]),
+    ddl("alter table {t} drop partition p", On::Table, &[&["alter", "alter any table"], &["drop any table"]]),
     ddl("truncate table {t}", On::Table, &[&["drop any table"]]),
     ddl("comment on table {t} is 'c'", On::Table, &[&["comment any table"]]),
     ddl("comment on column {t}.a is 'c'", On::Table, &[&["comment any table"]]),

@@ -221,6 +221,67 @@ impl std::ops::Add for Cost {
     }
 }
 
+/// Conditions from which the executor finds the partitions to be read. They stay in the filter of the scan or in its
+/// access path: a partition that is read in vain changes no result.
+#[derive(Clone, Debug, Default, PartialEq, Image)]
+pub struct Prune {
+    /// For the leading columns of the partitioning key.
+    pub columns: Vec<PruneColumn>,
+    /// `PARTITION (p)`: the position of the only partition.
+    pub place: Option<u32>,
+    /// `PARTITION FOR (…)`: a value for each column of the key.
+    pub of: Vec<Key>,
+}
+
+/// What is known of a column of the partitioning key.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub enum PruneColumn {
+    Any,
+    /// It equals one of these values.
+    In(Vec<Key>),
+    Null,
+    /// It lies between two bounds, each with whether it is included.
+    Between(Option<(Key, bool)>, Option<(Key, bool)>),
+}
+
+impl Prune {
+    /// Whether a clause of the statement names the partition.
+    pub fn is_named(&self) -> bool {
+        self.place.is_some() || !self.of.is_empty()
+    }
+
+    /// Whether nothing restricts the partitions.
+    pub fn is_all(&self) -> bool {
+        !self.is_named() && self.columns.iter().all(|column| *column == PruneColumn::Any)
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.columns.iter().flat_map(PruneColumn::keys).chain(&self.of)
+    }
+
+    pub fn keys_mut(&mut self) -> impl Iterator<Item = &mut Key> {
+        self.columns.iter_mut().flat_map(PruneColumn::keys_mut).chain(&mut self.of)
+    }
+}
+
+impl PruneColumn {
+    fn keys(&self) -> Vec<&Key> {
+        match self {
+            PruneColumn::Any | PruneColumn::Null => Vec::new(),
+            PruneColumn::In(keys) => keys.iter().collect(),
+            PruneColumn::Between(low, high) => low.iter().chain(high).map(|(key, _)| key).collect(),
+        }
+    }
+
+    fn keys_mut(&mut self) -> Vec<&mut Key> {
+        match self {
+            PruneColumn::Any | PruneColumn::Null => Vec::new(),
+            PruneColumn::In(keys) => keys.iter_mut().collect(),
+            PruneColumn::Between(low, high) => low.iter_mut().chain(high).map(|(key, _)| key).collect(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Image)]
 pub struct Scan {
     pub table: Rc<TableDef>,
@@ -251,6 +312,8 @@ pub struct Scan {
     /// parallelism.
     pub degree: u32,
     pub degree_because: u8,
+    /// Of a partitioned table: the partitions that are read.
+    pub prune: Option<Box<Prune>>,
     /// PX BLOCK ITERATOR: each process of a [`super::Source::Parallel`] reads other blocks.
     pub granules: bool,
 }
@@ -270,6 +333,17 @@ impl Scan {
             _ => false,
         };
         conditions > 1 || self.filter.iter().any(|e| !is_plain(e))
+    }
+
+    /// Whether the partitions of a partitioned table are read one after the other: without an index, or by a local one.
+    pub fn reads_partitions(&self) -> bool {
+        match &self.access {
+            _ if self.prune.is_none() => false,
+            Access::Full => true,
+            Access::Rowid(_) | Access::ClusterHash { .. } => false,
+            Access::IndexUnique { index, .. } | Access::IndexFast { index } => index.local.is_some(),
+            Access::IndexRange(range) => range.index.local.is_some(),
+        }
     }
 
     /// Whether an index leads to the table. The plan then has an operation for its entries directly below.

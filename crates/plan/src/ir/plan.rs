@@ -90,6 +90,8 @@ pub struct Target {
     pub virtuals_old: Vec<(Reg, Expr)>,
     /// The triggers that the statement fires, for each of its events that has some.
     pub firings: Vec<Firing>,
+    /// `INSERT INTO t PARTITION (p)`: the position of the only partition that takes rows (ORA-14401).
+    pub partition: Option<u32>,
 }
 
 /// The event that fires a trigger.

@@ -63,6 +63,16 @@ impl Bound<'_> {
     }
 }
 
+/// What conditions say about a column.
+pub(super) enum Wanted {
+    Any,
+    Null,
+    /// One of these values.
+    In(Vec<Key>),
+    /// Between two bounds, each with whether it is included.
+    Between(Option<(Key, bool)>, Option<(Key, bool)>),
+}
+
 /// Most distinct values of the skipped columns for which a skip scan pays off.
 const SKIPS_MAX: f64 = 100.0;
 
@@ -86,8 +96,10 @@ impl Compiler<'_> {
     ) -> Choice {
         let (table_rows, blocks) = size_of(table);
         let rows = self.corrected(id, table, self.kept(conds, table_rows), table_rows);
-        let read = 1.0 + blocks * self.in_scan;
-        let full = Cost::new(read + table_rows * (cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64), read);
+        let share = self.share_of_partitions(id, table, conds);
+        let read = 1.0 + blocks * share * self.in_scan;
+        let per_row = cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64;
+        let full = Cost::new(read + table_rows * share * per_row, read);
         let mut best = Choice {
             access: Access::Full,
             used: Vec::new(),
@@ -100,7 +112,9 @@ impl Compiler<'_> {
         if self.version_items.contains_key(&id) {
             return Choice { hinted: true, ..best };
         }
-        if let Some(by_rowid) = self.rowid_access(id, conds) {
+        // Only a scan of partitions knows the partition that the statement names.
+        let in_partition = self.partition_items.contains_key(&id);
+        if !in_partition && let Some(by_rowid) = self.rowid_access(id, conds) {
             return by_rowid;
         }
         if let Organization::HashCluster { key_positions, .. } = &table.organization
@@ -117,7 +131,7 @@ impl Compiler<'_> {
         // the rows themselves.
         let past = self.as_of_items.contains_key(&id);
         for index in &table.indexes {
-            if past && index.kind != IndexKind::IotTop {
+            if past && index.kind != IndexKind::IotTop || in_partition && index.local.is_none() {
                 continue;
             }
             if !index.is_usable() || index.invisible || wishes.names(&["NO_INDEX"], index) {
@@ -244,6 +258,29 @@ impl Compiler<'_> {
             }
         }
         found
+    }
+
+    /// The values of a column for which all conditions may be true.
+    pub(super) fn wanted_values(&self, id: ItemId, column: usize, conds: &[Expr]) -> Wanted {
+        if let Some(bound) = self.equality(id, column, conds) {
+            return Wanted::In(vec![bound.key()]);
+        }
+        if let Some((_, keys)) = self.listed(id, column, conds) {
+            return Wanted::In(keys);
+        }
+        let value = self.items[id].columns[column].value.as_ref();
+        let is_null = |c: &Expr| matches!(&c.node, Node::IsNull(of, false) if value.is_some_and(|v| v.node == of.node));
+        if conds.iter().any(is_null) {
+            return Wanted::Null;
+        }
+        let bounds = self.bounds(id, column, conds);
+        let side = |ops: [CmpOp; 2]| {
+            bounds.iter().find(|b| ops.contains(&b.op)).map(|b| (b.key(), matches!(b.op, CmpOp::Ge | CmpOp::Le)))
+        };
+        match (side([CmpOp::Gt, CmpOp::Ge]), side([CmpOp::Lt, CmpOp::Le])) {
+            (None, None) => Wanted::Any,
+            (low, high) => Wanted::Between(low, high),
+        }
     }
 
     /// Whether index entries of a column of type `ty` can be looked up by a value.

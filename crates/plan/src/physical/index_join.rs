@@ -172,6 +172,7 @@ impl Compiler<'_> {
                 origin,
                 degree: 1,
                 degree_because: 0,
+                prune: None,
                 granules: false,
             };
             (Source::Scan(Box::new(scan)), Expr::new(Node::Reg(rowid), DataType::Rowid))

@@ -13,6 +13,7 @@ mod join;
 mod order;
 pub mod parallel;
 mod planned;
+pub mod prune;
 mod rows;
 mod sampling;
 pub mod state;

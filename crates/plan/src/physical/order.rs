@@ -89,7 +89,16 @@ fn rises(index: &IndexDef, at: usize, column: usize) -> bool {
 }
 
 fn usable(index: &IndexDef) -> bool {
-    index.is_usable() && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
+    // The partitions of a local index are read one after the other.
+    index.local.is_none()
+        && index.is_usable()
+        && !index.invisible
+        && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
+}
+
+/// Whether the scan may use an index over all rows: it reads present rows, and the statement names no partition (P30).
+fn may_change(scan: &Scan) -> bool {
+    scan.as_of.is_none() && !scan.prune.as_ref().is_some_and(|prune| prune.is_named())
 }
 
 /// Makes a scan return the row with the lowest or highest value first, if an index allows it.
@@ -100,7 +109,7 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
         _ => return false,
     };
     let [arg] = &agg.args[..] else { return false };
-    if !scan.filter.is_empty() || scan.as_of.is_some() || agg.keep_last.is_some() {
+    if !scan.filter.is_empty() || !may_change(scan) || agg.keep_last.is_some() {
         return false;
     }
     let Some(column) = column_of(scan, arg) else { return false };
@@ -146,7 +155,7 @@ fn leave_out_sort(source: &mut Source, limit: Option<&StopKey>) {
 
 /// Makes a scan use an index whose order is that of the keys.
 fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool {
-    if scan.as_of.is_some() {
+    if !may_change(scan) {
         return false;
     }
     let Some(columns) = keys.iter().map(|key| column_of(scan, &key.expr)).collect::<Option<Vec<_>>>() else {

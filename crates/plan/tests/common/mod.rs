@@ -28,6 +28,7 @@ fn index(name: &str, unique: bool, columns: &[usize]) -> Rc<IndexDef> {
         disabled: false,
         of_key: false,
         kind: IndexKind::Normal,
+        local: None,
         statistics: None,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{
     AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, DefaultTablespaceType, Expr, Ident,
-    Name, Pos, Query, RecoverTarget,
+    Name, PartitionAction, PartitionBy, PartitionSpec, Pos, Query, RecoverTarget,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +84,7 @@ pub struct CreateTable {
     pub constraints: Vec<ConstraintSpec>,
     pub organization: TableOrganization,
     pub options: SegmentOptions,
-    pub partitioning: Option<String>,
+    pub partitioning: Option<Box<PartitionBy>>,
     pub as_query: Option<Box<Query>>,
     pub pos: Pos,
 }
@@ -161,6 +161,8 @@ pub enum UsingIndex {
     Existing(Name),
     Create(CreateIndex),
     Options(SegmentOptions),
+    /// `LOCAL`, with the partitions that are listed.
+    Local(SegmentOptions, Vec<PartitionSpec>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +239,9 @@ pub struct CreateIndex {
     pub reverse: bool,
     pub invisible: bool,
     pub online: bool,
-    /// `INDEXTYPE IS ...`, `LOCAL`, `GLOBAL PARTITION BY ...`, as written.
+    /// `LOCAL`, with the partitions that are listed.
+    pub local: Option<Vec<PartitionSpec>>,
+    /// `INDEXTYPE IS ...`, `GLOBAL PARTITION BY ...`, as written.
     pub other: Option<String>,
     pub pos: Pos,
 }
@@ -607,6 +611,11 @@ pub enum AlterTableAction {
     },
     /// `ENABLE` and `DISABLE ALL TRIGGERS`.
     AllTriggers(bool),
+    /// An action on partitions.
+    Partition {
+        action: Box<PartitionAction>,
+        pos: Pos,
+    },
     /// `DEALLOCATE UNUSED` ...: as written.
     Other {
         text: String,
@@ -635,9 +644,18 @@ pub enum AlterIndexAction {
         options: SegmentOptions,
         /// Whether the table may be changed during the operation.
         online: bool,
+        /// `PARTITION p`: only this partition of a local index.
+        partition: Option<Ident>,
     },
     RenameTo(Ident),
     Unusable,
+    /// `MODIFY PARTITION p UNUSABLE`.
+    PartitionUnusable(Ident),
+    /// `RENAME PARTITION p TO q`.
+    RenamePartition {
+        from: Ident,
+        to: Ident,
+    },
     Visible(bool),
     Coalesce,
     Options(SegmentOptions),

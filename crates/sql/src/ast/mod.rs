@@ -11,6 +11,7 @@ mod ddl;
 mod dml;
 mod expr;
 mod json;
+mod partition;
 mod query;
 mod tablespace;
 
@@ -18,6 +19,7 @@ pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
 pub use json::*;
+pub use partition::*;
 pub use query::*;
 pub use tablespace::*;
 

@@ -1,6 +1,6 @@
 //! Queries: SELECT, its clauses, set operations and table references.
 
-use super::{Expr, Ident, Name, Pos, SetOp};
+use super::{Expr, Ident, Name, PartitionRef, Pos, SetOp};
 
 /// A query with its WITH clause, ORDER BY and row limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -207,8 +207,8 @@ pub enum Restriction {
 pub struct TableName {
     pub name: Name,
     pub alias: Option<Ident>,
-    /// `PARTITION (p)` or `PARTITION FOR (...)`, as written.
-    pub partition: Option<String>,
+    /// `PARTITION (p)` or `PARTITION FOR (...)`.
+    pub partition: Option<Box<PartitionRef>>,
     /// `SAMPLE (n)`; `block` for `SAMPLE BLOCK (n)`.
     pub sample: Option<Sample>,
     /// `AS OF SCN n` or `AS OF TIMESTAMP t`.

@@ -182,6 +182,10 @@ impl Parser<'_> {
     }
 
     fn alter_table_action(&mut self, actions: &mut Vec<AlterTableAction>) -> Result<()> {
+        if let Some(action) = self.partition_action()? {
+            actions.push(action);
+            return Ok(());
+        }
         let action = match () {
             () if self.at_word("ADD") => return self.alter_table_add(actions),
             () if self.at_word("MODIFY") => self.alter_table_modify()?,
@@ -397,6 +401,10 @@ impl Parser<'_> {
             () if self.eat_word("REBUILD") => {
                 let mut options = SegmentOptions::default();
                 let mut online = false;
+                let partition = match self.eat_word("PARTITION") {
+                    true => Some(self.ident(14006)?),
+                    false => None,
+                };
                 loop {
                     let how = self.eat_any(&["ONLINE", "REVERSE", "NOREVERSE"]);
                     online |= how == Some(0);
@@ -408,9 +416,19 @@ impl Parser<'_> {
                     }
                     break;
                 }
-                AlterIndexAction::Rebuild { options, online }
+                AlterIndexAction::Rebuild { options, online, partition }
             }
             () if self.eat_words(&["RENAME", "TO"]) => AlterIndexAction::RenameTo(self.ident(953)?),
+            () if self.eat_words(&["RENAME", "PARTITION"]) => {
+                let from = self.ident(14006)?;
+                self.expect_word("TO", 946)?;
+                AlterIndexAction::RenamePartition { from, to: self.ident(14006)? }
+            }
+            () if self.eat_words(&["MODIFY", "PARTITION"]) => {
+                let partition = self.ident(14006)?;
+                self.expect_word("UNUSABLE", 2243)?;
+                AlterIndexAction::PartitionUnusable(partition)
+            }
             () if self.eat_word("UNUSABLE") => AlterIndexAction::Unusable,
             () if self.eat_word("VISIBLE") => AlterIndexAction::Visible(true),
             () if self.eat_word("INVISIBLE") => AlterIndexAction::Visible(false),

@@ -163,16 +163,7 @@ impl Parser<'_> {
                     }
                 }
                 () if self.at_word("PARTITION") => {
-                    let start = self.pos();
-                    while !self.at(TokenKind::End) && !self.at_word("AS") && !matches!(self.kind(), TokenKind::Error(_))
-                    {
-                        if self.at(TokenKind::LeftParen) {
-                            self.raw_parens()?;
-                        } else {
-                            self.bump();
-                        }
-                    }
-                    table.partitioning = Some(self.text_since(start).to_owned());
+                    table.partitioning = Some(Box::new(self.partition_by()?));
                 }
                 () if self.at_word("LOB") || self.at_word("NESTED") || self.at_word("VARRAY") => {
                     return Err(Ora::unsupported().at(self.pos().0));
@@ -212,6 +203,7 @@ impl Parser<'_> {
             reverse: false,
             invisible: false,
             online: false,
+            local: None,
             other: None,
             pos,
         };
@@ -222,7 +214,9 @@ impl Parser<'_> {
                 () if self.eat_any(&["VISIBLE", "SORT", "NOSORT", "UNUSABLE"]).is_some() => {}
                 () if self.eat_words(&["COMPUTE", "STATISTICS"]) => {}
                 () if self.eat_word("ONLINE") => index.online = true,
-                () if self.at_any(&["LOCAL", "GLOBAL", "INDEXTYPE"]) => index.other = Some(self.raw_item()?),
+                () if self.eat_word("LOCAL") => index.local = Some(self.local_partitions()?),
+                () if !self.word_ahead(1, "PARTITION") && self.eat_word("GLOBAL") => {}
+                () if self.at_any(&["GLOBAL", "INDEXTYPE"]) => index.other = Some(self.raw_item()?),
                 () => {
                     if !self.segment_option(&mut index.options)? {
                         break;

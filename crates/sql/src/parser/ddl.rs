@@ -321,6 +321,11 @@ impl Parser<'_> {
         while self.segment_option(&mut options)? {
             any = true;
         }
+        if self.eat_word("LOCAL") {
+            let partitions = self.local_partitions()?;
+            while self.segment_option(&mut options)? {}
+            return Ok(UsingIndex::Local(options, partitions));
+        }
         const NOT_NAMES: &[&str] = &[
             "ENABLE",
             "DISABLE",

@@ -15,6 +15,7 @@ mod expr;
 mod hints;
 mod json;
 mod names;
+mod partition;
 mod placeholders;
 mod predicate;
 mod query;

@@ -253,15 +253,7 @@ impl Parser<'_> {
     fn table_suffixes(&mut self, name: Name) -> Result<TableName> {
         let mut table =
             TableName { name, alias: None, partition: None, sample: None, as_of: None, versions: None, pivot: None };
-        if self.at_any(&["PARTITION", "SUBPARTITION"])
-            && (self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR"))
-        {
-            let start = self.pos();
-            self.bump();
-            self.eat_word("FOR");
-            self.raw_parens()?;
-            table.partition = Some(self.text_since(start).to_owned());
-        }
+        table.partition = self.partition_suffix()?;
         if self.at_word("SAMPLE") {
             table.sample = Some(self.sample()?);
         }
@@ -274,6 +266,31 @@ impl Parser<'_> {
         table.pivot = self.pivot()?;
         table.alias = self.table_alias()?;
         Ok(table)
+    }
+
+    /// `PARTITION (p)` or `PARTITION FOR (…)` behind the name of a table, if there is one.
+    fn partition_suffix(&mut self) -> Result<Option<Box<PartitionRef>>> {
+        let here = self.at_any(&["PARTITION", "SUBPARTITION"]);
+        if !here || !(self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR")) {
+            return Ok(None);
+        }
+        let pos = self.pos();
+        let subpartition = self.eat_any(&["PARTITION", "SUBPARTITION"]) == Some(1);
+        let which = match self.eat_word("FOR") {
+            true => WhichPartition::For({
+                self.left_paren()?;
+                let values = self.comma_list(Self::value)?;
+                self.right_paren()?;
+                values
+            }),
+            false => WhichPartition::Name({
+                self.left_paren()?;
+                let name = self.ident(14006)?;
+                self.right_paren()?;
+                name
+            }),
+        };
+        Ok(Some(Box::new(PartitionRef { subpartition, which, pos })))
     }
 
     pub(super) fn table_alias(&mut self) -> Result<Option<Ident>> {

@@ -244,6 +244,16 @@ impl Display for TableRef {
     }
 }
 
+impl Display for PartitionRef {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.subpartition { "SUBPARTITION" } else { "PARTITION" })?;
+        match &self.which {
+            WhichPartition::Name(name) => write!(f, " ({name})"),
+            WhichPartition::For(values) => write!(f, " FOR ({})", List(values)),
+        }
+    }
+}
+
 impl Display for TableName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.name.fmt(f)?;

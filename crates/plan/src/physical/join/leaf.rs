@@ -59,6 +59,7 @@ impl Compiler<'_> {
                     return Ok(joined);
                 }
                 let used = &choice.used;
+                let prune = self.prune(id, &table, &conds);
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
                 let rows = choice.rows;
                 let mut access = choice.access;
@@ -84,6 +85,7 @@ impl Compiler<'_> {
                     origin: self.query_blocks.of_item(id),
                     degree,
                     degree_because: because as u8,
+                    prune,
                     granules: false,
                 };
                 Planned::new(Source::Scan(Box::new(scan)), rows, choice.cost)
