@@ -1,18 +1,42 @@
-//! The built-in packages.
+//! The built-in packages, each in its file. [`list`] lists them.
 
 mod args;
-mod lobs;
-mod natives;
+mod charset;
+mod dbms_application_info;
+mod dbms_audit_mgmt;
+mod dbms_connection_pool;
+mod dbms_debug_jdwp;
+mod dbms_flashback;
+mod dbms_job;
+mod dbms_lob;
+mod dbms_lock;
+mod dbms_output;
+mod dbms_random;
+mod dbms_result_cache;
+mod dbms_session;
+mod dbms_shared_pool;
+mod dbms_sql;
+mod dbms_stats;
+mod dbms_transaction;
+mod dbms_utility;
+mod dbms_workload_repository;
+mod dbms_xa;
+mod dbms_xplan;
+mod list;
+mod lob_content;
 pub(crate) mod output;
+mod package;
+mod private_jdbc;
 mod queries;
 pub(crate) mod random;
-mod run;
-mod specs;
+mod standard;
 mod stat_rec;
 mod stat_table;
 mod stats;
+mod types;
+mod utl_raw;
 
-pub(crate) use natives::{is_native, native};
-pub(crate) use run::{random_number, run};
-pub(crate) use specs::package_type;
-pub use specs::{is_built_in, names, specification, type_source};
+pub use list::{is_built_in, names, specification};
+pub(crate) use list::{is_native, native, random_number, run};
+pub(crate) use types::package_type;
+pub use types::type_source;
