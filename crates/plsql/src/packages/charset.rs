@@ -27,6 +27,22 @@ impl Charset {
         }
     }
 
+    /// The character set with that name of Oracle; a language and a territory may stand before it.
+    ///
+    /// # Errors
+    /// ORA-01482 for an unknown one.
+    pub(super) fn named(name: &str) -> Result<Charset> {
+        let name = name.rsplit('.').next().unwrap_or_default().to_uppercase();
+        match name.as_str() {
+            "AL32UTF8" | "UTF8" => Ok(Charset::Utf8),
+            "US7ASCII" => Ok(Charset::Ascii),
+            "WE8ISO8859P1" => Ok(Charset::Latin1),
+            "AL16UTF16" => Ok(Charset::Utf16 { little: false }),
+            "AL16UTF16LE" => Ok(Charset::Utf16 { little: true }),
+            _ => Err(Ora::new(1482)),
+        }
+    }
+
     /// The bytes of a text, and whether a character could not be encoded.
     pub(super) fn encode(self, text: &str) -> (Vec<u8>, bool) {
         let narrow = |most: u32| {

@@ -32,13 +32,17 @@ macro_rules! packages {
 
 packages! {
     super::dbms_application_info,
+    super::dbms_assert,
     super::dbms_audit_mgmt,
     super::dbms_connection_pool,
+    super::dbms_crypto,
+    super::dbms_db_version,
     super::dbms_debug_jdwp,
     super::dbms_flashback,
     super::dbms_job,
     super::dbms_lob,
     super::dbms_lock,
+    super::dbms_metadata,
     super::dbms_output,
     super::dbms_random,
     super::dbms_result_cache,
@@ -47,12 +51,18 @@ packages! {
     super::dbms_sql,
     super::dbms_stats,
     super::dbms_transaction,
+    super::dbms_types,
     super::dbms_utility,
     super::dbms_workload_repository,
     super::dbms_xa,
     super::dbms_xplan,
     super::private_jdbc,
     super::standard,
+    super::utl_encode,
+    super::utl_file,
+    super::utl_i18n,
+    super::utl_ident,
+    super::utl_match,
     super::utl_raw,
 }
 
@@ -68,6 +78,12 @@ pub fn specification(name: &str) -> Option<&'static str> {
 /// Whether a package or type with that name comes with the database.
 pub fn is_built_in(name: &str) -> bool {
     place_of(name).is_some() || type_source(name).is_some()
+}
+
+/// Whether subprograms of a package read what its caller tells them, or the dictionary: what a result of such a call
+/// depends on is unknown before it runs.
+pub(crate) fn reads_unknown(name: &str) -> bool {
+    matches!(name, "DBMS_SQL" | "DBMS_METADATA" | "DBMS_ASSERT" | "DBMS_UTILITY")
 }
 
 /// Names of the built-in packages.

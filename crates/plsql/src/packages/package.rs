@@ -1,5 +1,5 @@
-//! The parts of a built-in package, which are together in its file: the specification in PL/SQL, the subprograms by name
-//! and overload, and their bodies in Rust.
+//! The parts of a built-in package, all in its file: the specification in PL/SQL, the subprograms by name and overload,
+//! and their bodies.
 
 pub(super) use super::args::{Args, unquote};
 pub(super) use crate::datum::{CollKind, Datum};
@@ -12,6 +12,7 @@ use crate::machine::Machine;
 use crate::state::Plsql;
 use crate::world::World;
 use std::rc::Rc;
+use types::Result;
 
 /// A package as the compiler sees it.
 pub(super) struct Package {
@@ -27,6 +28,14 @@ pub(super) struct Call<'c, W: World> {
     pub(super) w: &'c mut W,
     pub(super) m: &'c mut Machine,
     pub(super) a: Args<'c>,
+}
+
+/// Runs PL/SQL for a package. Compiling needs the list of the packages, so its code is above theirs.
+pub(crate) trait Blocks<W: World> {
+    /// Compiles a block and returns the names of its binds.
+    fn names_of_block(&self, w: &mut W, text: &str) -> Result<Vec<String>>;
+    /// Runs a block with the values of its binds, and returns their values afterwards.
+    fn run_text(&self, w: &mut W, text: &str, binds: Vec<(String, Datum)>) -> Result<Vec<(String, Datum)>>;
 }
 
 /// The body of a subprogram.
@@ -66,7 +75,7 @@ macro_rules! package {
 
         /// Runs the subprogram with that index.
         pub(super) fn perform<W: World>(at: usize, c: &mut Call<'_, W>) -> Run<Datum> {
-            let bodies = [$({
+            let bodies: &[Body<W>] = &[$({
                 let body: Body<W> = |c| $body(c).map(Returned::datum);
                 body
             }),*];
