@@ -24,6 +24,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_OUTPUT", &[UserId::PUBLIC]),
     ("DBMS_RANDOM", &[UserId::PUBLIC]),
     ("DBMS_RESULT_CACHE", &[ROLE_DBA]),
+    ("DBMS_ROWID", &[UserId::PUBLIC]),
     ("DBMS_SESSION", &[UserId::PUBLIC]),
     ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_SQL", &[UserId::PUBLIC]),

@@ -42,7 +42,7 @@ fn sleep<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 
 fn request<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let id = lock_id(c.a.integer(0))?;
-    Ok(lock_request(c.w, &c.a, id)?)
+    lock_request(c.w, &c.a, id)
 }
 
 fn release<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -59,7 +59,7 @@ fn allocate_unique<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 
 fn lock_request_handle<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let id = lock_handle(c.a.text(0))?;
-    Ok(lock_request(c.w, &c.a, id)?)
+    lock_request(c.w, &c.a, id)
 }
 
 fn lock_release_handle<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -68,12 +68,12 @@ fn lock_release_handle<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 
 fn convert<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let id = lock_id(c.a.integer(0))?;
-    Ok(lock_convert(c.w, &c.a, id)?)
+    lock_convert(c.w, &c.a, id)
 }
 
 fn lock_convert_handle<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let id = lock_handle(c.a.text(0))?;
-    Ok(lock_convert(c.w, &c.a, id)?)
+    lock_convert(c.w, &c.a, id)
 }
 
 fn lock_id(id: Option<i64>) -> Run<u32> {

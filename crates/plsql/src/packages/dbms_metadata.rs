@@ -66,7 +66,7 @@ fn writer<W: World>(c: &mut Call<'_, W>, schema: &str) -> Result<Option<Writer>>
     let user = c.w.sys_context("USERENV", "CURRENT_USER")?;
     let is_own = matches!(&user, Value::Text(user) if user == schema);
     let views = if sees_all(c.w)? { "dba" } else { "all" };
-    Ok((is_own || views == "dba").then(|| Writer { form, views }))
+    Ok((is_own || views == "dba").then_some(Writer { form, views }))
 }
 
 fn schema<W: World>(c: &Call<'_, W>, at: usize) -> String {

@@ -418,7 +418,10 @@ fn close_cursor<W: World>(c: &mut Call<'_, W>) -> Run<()> {
         give(c, n, statement);
         return Err(e.into());
     }
-    own(c, |cursors| Ok(cursors.forget(n)))?;
+    own(c, |cursors| {
+        cursors.forget(n);
+        Ok(())
+    })?;
     if let Some(cursor) = &statement.cursor {
         c.s.close_cursor(c.w, cursor);
     }
@@ -446,7 +449,10 @@ fn parse<W: World>(c: &mut Call<'_, W>, flag: usize, language: usize) -> Run<()>
     with(c, false, |c, statement| {
         let parsed = parse_text(c, statement, text);
         let at = parsed.as_ref().err().and_then(Ora::position).unwrap_or(0);
-        own(c, |cursors| Ok(cursors.last.error_position = u64::from(at)))?;
+        own(c, |cursors| {
+            cursors.last.error_position = u64::from(at);
+            Ok(())
+        })?;
         parsed
     })
 }
@@ -479,7 +485,9 @@ fn define<W: World>(c: &mut Call<'_, W>, ty: DataType) -> Run<()> {
     let at = c.a.integer(1).unwrap_or(0);
     let define = match c.a.datum(2) {
         Some(Datum::Coll(_)) => match (c.a.integer(3), c.a.integer(4)) {
-            (Some(count @ 1..), Some(lower)) => Define { ty, size: None, array: Some(Fetch { count, next: lower }) },
+            (Some(count @ 1..), Some(lower)) if i32::try_from(lower).is_ok() => {
+                Define { ty, size: None, array: Some(Fetch { count, next: lower }) }
+            }
             _ => return Err(Ora::new(29253).into()),
         },
         _ => Define { ty, size: c.a.integer(3).and_then(|n| usize::try_from(n).ok()), array: None },
@@ -587,7 +595,10 @@ fn to_refcursor<W: World>(c: &mut Call<'_, W>) -> Run<Datum> {
         give(c, n, statement);
         return Err(e.into());
     }
-    own(c, |cursors| Ok(cursors.forget(n)))?;
+    own(c, |cursors| {
+        cursors.forget(n);
+        Ok(())
+    })?;
     c.a.set(0, Value::Null);
     Ok(Datum::Cur(match statement.cursor {
         Some(Datum::Cur(cursor)) => cursor,

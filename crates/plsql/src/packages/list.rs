@@ -46,6 +46,7 @@ packages! {
     super::dbms_output,
     super::dbms_random,
     super::dbms_result_cache,
+    super::dbms_rowid,
     super::dbms_session,
     super::dbms_shared_pool,
     super::dbms_sql,

@@ -127,7 +127,8 @@ fn object_grants<W: World>(w: &mut W, writer: &Writer, condition: &str) -> Resul
     let (line, end) = (writer.line("  "), writer.end());
     let one = |row: Vec<String>| {
         let option = if row[4] == "YES" { " WITH GRANT OPTION" } else { "" };
-        let on = if row[5] == "DIRECTORY" { format!("DIRECTORY \"{}\"", row[1]) } else { writer.named(&row[0], &row[1]) };
+        let on =
+            if row[5] == "DIRECTORY" { format!("DIRECTORY \"{}\"", row[1]) } else { writer.named(&row[0], &row[1]) };
         let to = if row[3] == "PUBLIC" { "PUBLIC".to_owned() } else { format!("\"{}\"", row[3]) };
         format!("{line}GRANT {} ON {on} TO {to}{option}{end}", row[2])
     };

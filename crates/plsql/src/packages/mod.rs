@@ -17,6 +17,7 @@ mod dbms_metadata;
 mod dbms_output;
 mod dbms_random;
 mod dbms_result_cache;
+mod dbms_rowid;
 mod dbms_session;
 mod dbms_shared_pool;
 mod dbms_sql;

@@ -475,7 +475,7 @@ fn convert(value: &Value, ty: DataType, nls: &Nls) -> Result<Value> {
 pub(super) fn put_all(table: &mut Datum, first: i64, values: Vec<Value>) -> Result<()> {
     let Datum::Coll(Some(table)) = table else { return Err(Ora::new(6531)) };
     let table = Rc::make_mut(table);
-    for (at, value) in (first..).zip(values) {
+    for (at, value) in (first..=i64::from(i32::MAX)).zip(values) {
         *table.slot(Key::Int(at)).map_err(Ora::new)? = Datum::Val(value);
     }
     Ok(())

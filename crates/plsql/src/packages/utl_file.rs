@@ -310,7 +310,7 @@ fn putf<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 }
 
 fn fflush<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    with(c, |open, _| open.write(&[], true).map(|()| ()))
+    with(c, |open, _| open.write(&[], true))
 }
 
 fn fseek<W: World>(c: &mut Call<'_, W>) -> Run<()> {

@@ -91,7 +91,7 @@ fn concat<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 }
 
 fn substr<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    Ok(raw_substr(c.a.raw(0), c.a.integer(1), c.a.integer(2))?)
+    raw_substr(c.a.raw(0), c.a.integer(1), c.a.integer(2))
 }
 
 fn reverse<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
