@@ -28,6 +28,7 @@ pub mod signal;
 pub mod socket;
 pub mod stack;
 pub mod timer;
+pub mod user_files;
 
 pub use error::{OsError, OsResult};
 pub use shared::SharedLayout;

@@ -10,6 +10,7 @@ use crate::machine::{Cursors, Machine};
 use crate::packages::output::Output;
 use crate::packages::random::Random;
 use crate::world::World;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,6 +30,8 @@ pub struct Plsql<C> {
     pub(crate) package_index: RefCell<HashMap<(String, String), usize>>,
     output: RefCell<Output>,
     random: RefCell<Random>,
+    /// The session's data of built-in packages, by type.
+    own: RefCell<HashMap<TypeId, Box<dyn Any>>>,
     pub(crate) functions: RefCell<Vec<Rc<SubSym>>>,
     args: RefCell<Vec<Vec<Datum>>>,
     level: Cell<u32>,
@@ -66,6 +69,7 @@ impl<C: 'static> Plsql<C> {
             package_index: RefCell::default(),
             output: RefCell::default(),
             random: RefCell::new(Random::new(seed)),
+            own: RefCell::default(),
             functions: RefCell::default(),
             args: RefCell::default(),
             level: Cell::new(0),
@@ -131,6 +135,14 @@ impl<C: 'static> Plsql<C> {
         for state in self.packages.borrow_mut().iter_mut() {
             state.ready = false;
         }
+        drop(self.own.take());
+    }
+
+    /// Applies `f` to the session's data of a built-in package. `f` must not run PL/SQL or SQL.
+    pub(crate) fn with_own<T: Default + 'static, R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let mut own = self.own.borrow_mut();
+        let data = own.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        f(data.downcast_mut().expect("its key is its type"))
     }
 
     /// Notes the end of a client's call: units with errors are compiled again at their next use.

@@ -5,7 +5,7 @@ use crate::op::Target;
 use sql::plsql::ast::Expr;
 use std::rc::Rc;
 use std::sync::Arc;
-use types::{Composite, DataType, TypeId, Value};
+use types::{Composite, DataType, TypeId, Value, Zone};
 
 /// The type of an expression or a variable.
 #[derive(Clone, Debug)]
@@ -261,6 +261,16 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
         DataType::Cursor | DataType::Named(_) => Class::Composite,
+    }
+}
+
+/// A number for the types of one class that overloads may differ by.
+pub fn variant(ty: &DataType) -> u8 {
+    match ty {
+        DataType::Clob | DataType::Nclob | DataType::Blob | DataType::BinaryDouble => 1,
+        DataType::Timestamp { zone: Zone::WithTimeZone, .. } | DataType::Bfile => 2,
+        DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. } => 3,
+        _ => 0,
     }
 }
 

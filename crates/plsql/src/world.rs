@@ -336,6 +336,22 @@ pub trait World {
     }
     /// The number of columns of an open query.
     fn column_count(&self, cursor: &Self::Cursor) -> usize;
+    /// Opens a cursor on a statement whose binds keep their names; a value gives each its type.
+    fn open_named(&mut self, text: &str) -> Result<Self::Cursor> {
+        self.open_cursor(text, &[], false)
+    }
+    /// The names of the binds of such a cursor.
+    fn bind_names(&self, _cursor: &Self::Cursor) -> Vec<String> {
+        Vec::new()
+    }
+    /// The columns of a query, or of RETURNING.
+    fn columns(&self, _cursor: &Self::Cursor) -> Vec<ColumnInfo> {
+        Vec::new()
+    }
+    /// The rowid of the last row that a statement inserted, changed or locked.
+    fn last_row(&self, _cursor: &Self::Cursor) -> Option<types::Rowid> {
+        None
+    }
     /// The kind of a dynamic statement, and the number of its placeholders by position. A query or DML is not parsed
     /// for that: see [`World::check_text`].
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;

@@ -379,6 +379,24 @@ impl plsql::World for World<'_> {
         cursor.cursor.columns().len()
     }
 
+    fn open_named(&mut self, text: &str) -> Result<SqlCursor> {
+        let asker = crate::cursors::Asker::Client;
+        let cursor = self.compile(text, &asker)?;
+        Ok(self.opened(cursor, asker))
+    }
+
+    fn bind_names(&self, cursor: &SqlCursor) -> Vec<String> {
+        cursor.cursor.binds().to_vec()
+    }
+
+    fn columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {
+        Self::column_infos(cursor.cursor.columns())
+    }
+
+    fn last_row(&self, cursor: &SqlCursor) -> Option<types::Rowid> {
+        cursor.cursor.last_row()
+    }
+
     fn check_text(&mut self, text: &str) -> Result<()> {
         exec::read_text(&self.core.p, || sql::parse_statement(text)).map(drop)
     }

@@ -241,7 +241,7 @@ fn fit(from: &Ty, to: &Ty) -> Option<u32> {
             let (ca, cb) = (class(&a.ty), class(&b.ty));
             if ca == cb {
                 let exact = (a.ty == types::DataType::PlsInteger) == (b.ty == types::DataType::PlsInteger);
-                Some(if exact { 0 } else { 1 })
+                Some(u32::from(!exact || variant(&a.ty) != variant(&b.ty)))
             } else if ca == Class::Null {
                 Some(1)
             } else {

@@ -445,6 +445,7 @@ fn is_same_type(a: &Ty, b: &Ty) -> bool {
         (Ty::Coll(_) | Ty::Record(_) | Ty::Cursor, Ty::Coll(_) | Ty::Record(_) | Ty::Cursor) => {
             matches!((a, b), (Ty::Cursor, Ty::Cursor))
         }
+        (Ty::Scalar(x), Ty::Scalar(y)) => a.class() == b.class() && variant(&x.ty) == variant(&y.ty),
         _ => a.class() == b.class(),
     }
 }

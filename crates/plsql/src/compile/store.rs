@@ -198,7 +198,10 @@ impl Units {
             }
             let externals = unit.pool.externals.iter().map(|e| (e.owner.clone(), e.name.clone()));
             for key in externals.chain(unit.calls.iter().cloned()) {
-                // The built-in packages read no tables.
+                // The other built-in packages read no tables.
+                if (key.0.is_empty() || key.0 == "SYS") && packages::reads_unknown(&key.1) {
+                    return None;
+                }
                 let built_in = key.0.is_empty() || (key.0 == "SYS" && packages::is_built_in(&key.1));
                 if built_in || seen.contains(&key) {
                     continue;

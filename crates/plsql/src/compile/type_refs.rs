@@ -215,14 +215,15 @@ impl<W: World> Compiler<'_, W> {
             | "TIMESTAMP WITH TIME ZONE"
             | "TIMESTAMP WITH LOCAL TIME ZONE"
             | "TIMESTAMP_UNCONSTRAINED"
-            | "TIMESTAMP_TZ_UNCONSTRAINED" => {
-                let digits = first.unwrap_or(6);
+            | "TIMESTAMP_TZ_UNCONSTRAINED"
+            | "TIMESTAMP_LTZ_UNCONSTRAINED" => {
+                let digits = first.unwrap_or(if name.ends_with("UNCONSTRAINED") { 9 } else { 6 });
                 if !(0..=9).contains(&digits) {
                     return Err(self.pls(215, &[&9], pos));
                 }
                 let zone = match name {
                     "TIMESTAMP WITH TIME ZONE" | "TIMESTAMP_TZ_UNCONSTRAINED" => Zone::WithTimeZone,
-                    "TIMESTAMP WITH LOCAL TIME ZONE" => Zone::WithLocalTimeZone,
+                    "TIMESTAMP WITH LOCAL TIME ZONE" | "TIMESTAMP_LTZ_UNCONSTRAINED" => Zone::WithLocalTimeZone,
                     _ => Zone::None,
                 };
                 DataType::Timestamp { digits: digits as u8, zone }

@@ -19,7 +19,8 @@ macro_rules! subprograms {
     ($($name:literal $overload:literal $variant:ident,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         enum Native { $($variant,)* }
-        const NATIVES: &[(&str, u32, Native)] = &[$(($name, $overload, Native::$variant),)*];
+        const NATIVES: &[Native] = &[$(Native::$variant,)*];
+        pub(super) const SUBPROGRAMS: &[(&str, u32)] = &[$(($name, $overload),)*];
     };
 }
 
@@ -90,11 +91,6 @@ subprograms! {
     "CONVERT_RAW_VALUE" 3 ConvertNumber,
 }
 
-/// The number of a subprogram in this package.
-pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
-    NATIVES.iter().position(|(n, o, _)| *n == name && *o == overload).map(|at| at as u32)
-}
-
 /// The index of NO_INVALIDATE among the arguments of a subprogram that changes statistics.
 fn no_invalidate_place(native: Native) -> Option<usize> {
     let place = match native {
@@ -119,17 +115,13 @@ fn no_invalidate_place(native: Native) -> Option<usize> {
 /// The index of NO_INVALIDATE of the subprogram with that name.
 #[cfg(test)]
 pub(super) fn no_invalidate_of(name: &str, overload: u32) -> Option<usize> {
-    native(name, overload).and_then(|at| no_invalidate_place(NATIVES[at as usize].2))
+    let at = SUBPROGRAMS.iter().position(|(n, o)| *n == name && *o == overload)?;
+    no_invalidate_place(NATIVES[at])
 }
 
 /// A request with its NO_INVALIDATE.
 fn invalidating(no_invalidate: Option<bool>, request: StatisticsRequest) -> StatisticsRequest {
     StatisticsRequest::Invalidating { no_invalidate, request: Box::new(request) }
-}
-
-/// Whether a subprogram has that number.
-pub(super) fn is_native(native: u32) -> bool {
-    (native as usize) < NATIVES.len()
 }
 
 fn owner<W: World>(w: &W, a: &Args<'_>) -> String {
@@ -348,9 +340,9 @@ fn column_record<W: World>(w: &mut W, of: &TableNamed, column: &str) -> Result<D
 }
 
 /// Runs a subprogram; OUT arguments are changed in place.
-pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
+pub(super) fn run<W: World>(at: usize, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
     use StatisticsRequest as Request;
-    let subprogram = NATIVES[native as usize].2;
+    let subprogram = NATIVES[at];
     let no_invalidate = no_invalidate_place(subprogram).and_then(|at| optional_flag(a, at));
     let request = match subprogram {
         Native::GatherTable => {

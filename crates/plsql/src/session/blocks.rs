@@ -2,6 +2,7 @@
 
 use crate::code::{Block, Compiled, HostTypes};
 use crate::datum::Datum;
+use crate::packages::Blocks;
 use crate::state::Plsql;
 use crate::world::World;
 use exec::{Trust, UnfitCode};
@@ -111,5 +112,38 @@ impl<C: 'static> Plsql<C> {
         }
         self.close_left(w);
         result.map_err(|f| f.ora.without_position())
+    }
+}
+
+impl<W: World> Blocks<W> for Plsql<W::Cursor> {
+    fn names_of_block(&self, w: &mut W, text: &str) -> Result<Vec<String>> {
+        match w.open_block(text)? {
+            Some(block) => {
+                w.close_block(false);
+                Ok(block.binds().to_vec())
+            }
+            None => Ok(self.compile_block(w, text)?.binds().to_vec()),
+        }
+    }
+
+    fn run_text(&self, w: &mut W, text: &str, binds: Vec<(String, Datum)>) -> Result<Vec<(String, Datum)>> {
+        let opened = w.open_block(text)?;
+        let has_cursor = opened.is_some();
+        let block = opened.map_or_else(|| self.compile_block(w, text), Ok)?;
+        let mut given = binds;
+        let mut values = Vec::new();
+        for name in block.binds() {
+            let place = given.iter_mut().find(|(given, _)| given == name);
+            values.push(place.map_or_else(Datum::default, |(_, value)| std::mem::take(value)));
+        }
+        if has_cursor {
+            w.block_begins();
+        }
+        let result = self.run_block(w, &block, &mut values);
+        if has_cursor {
+            w.close_block(result.is_ok());
+        }
+        result?;
+        Ok(block.binds().iter().cloned().zip(values).collect())
     }
 }

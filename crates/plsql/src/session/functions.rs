@@ -176,6 +176,9 @@ impl<C: 'static> Plsql<C> {
     /// unknown.
     pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
         let unit = f.package.as_deref().unwrap_or(&f.name);
+        if f.owner == "SYS" && packages::reads_unknown(unit) {
+            return None;
+        }
         if f.owner == "SYS" && packages::is_built_in(unit) {
             return Some(Vec::new());
         }

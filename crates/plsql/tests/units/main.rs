@@ -2,4 +2,5 @@
 
 mod language;
 mod mock;
+mod packages;
 mod sql;

@@ -5,54 +5,118 @@
 //! text or bytes in a variable of a LOB type is a temporary LOB made by the assignment.
 
 use super::args::Args;
-use crate::machine::{Run, scalar};
+use super::charset::Charset;
+use super::lob_content::{byte_of, filler, part_of, splice, units};
+use super::package::*;
+use crate::machine::scalar;
 use crate::world::World;
 use std::sync::Arc;
-use types::{Lob, LobHome, Number, Ora, Result, Value};
+use types::{Lob, LobHome, Result};
 
-/// The subprograms; each has an overload for CLOB and one for BLOB.
-const NAMES: [&str; 20] = [
-    "APPEND",
-    "CLOSE",
-    "COMPARE",
-    "COPY",
-    "CREATETEMPORARY",
-    "ERASE",
-    "FREETEMPORARY",
-    "GETCHUNKSIZE",
-    "GETLENGTH",
-    "INSTR",
-    "ISOPEN",
-    "ISTEMPORARY",
-    "OPEN",
-    "READ",
-    "SUBSTR",
-    "TRIM",
-    "WRITE",
-    "WRITEAPPEND",
-    "CONVERTTOBLOB",
-    "CONVERTTOCLOB",
-];
+package! {
+    "DBMS_LOB",
+    "package dbms_lob is
+       lob_readonly constant binary_integer := 0; lob_readwrite constant binary_integer := 1;
+       lobmaxsize constant integer := 18446744073709551615;
+       call constant pls_integer := 12; session constant pls_integer := 10;
+       default_csid constant integer := 0; default_lang_ctx constant integer := 0;
+       no_warning constant integer := 0; warn_inconvertible_char constant integer := 1;
+       procedure append(dest_lob in out nocopy clob, src_lob clob);
+       procedure append(dest_lob in out nocopy blob, src_lob blob);
+       procedure close(lob_loc in out nocopy clob);
+       procedure close(lob_loc in out nocopy blob);
+       function compare(lob_1 clob, lob_2 clob, amount integer default 18446744073709551615,
+         offset_1 integer default 1, offset_2 integer default 1) return integer;
+       function compare(lob_1 blob, lob_2 blob, amount integer default 18446744073709551615,
+         offset_1 integer default 1, offset_2 integer default 1) return integer;
+       procedure copy(dest_lob in out nocopy clob, src_lob clob, amount integer, dest_offset integer default 1,
+         src_offset integer default 1);
+       procedure copy(dest_lob in out nocopy blob, src_lob blob, amount integer, dest_offset integer default 1,
+         src_offset integer default 1);
+       procedure createtemporary(lob_loc in out nocopy clob, cache boolean, dur pls_integer default 10);
+       procedure createtemporary(lob_loc in out nocopy blob, cache boolean, dur pls_integer default 10);
+       procedure erase(lob_loc in out nocopy clob, amount in out nocopy integer, offset integer default 1);
+       procedure erase(lob_loc in out nocopy blob, amount in out nocopy integer, offset integer default 1);
+       procedure freetemporary(lob_loc in out nocopy clob);
+       procedure freetemporary(lob_loc in out nocopy blob);
+       function getchunksize(lob_loc clob) return integer;
+       function getchunksize(lob_loc blob) return integer;
+       function getlength(lob_loc clob) return integer;
+       function getlength(lob_loc blob) return integer;
+       function instr(lob_loc clob, pattern varchar2, offset integer default 1, nth integer default 1) return integer;
+       function instr(lob_loc blob, pattern raw, offset integer default 1, nth integer default 1) return integer;
+       function isopen(lob_loc clob) return integer;
+       function isopen(lob_loc blob) return integer;
+       function istemporary(lob_loc clob) return integer;
+       function istemporary(lob_loc blob) return integer;
+       procedure open(lob_loc in out nocopy clob, open_mode binary_integer);
+       procedure open(lob_loc in out nocopy blob, open_mode binary_integer);
+       procedure read(lob_loc clob, amount in out nocopy integer, offset integer, buffer out varchar2);
+       procedure read(lob_loc blob, amount in out nocopy integer, offset integer, buffer out raw);
+       function substr(lob_loc clob, amount integer default 32767, offset integer default 1) return varchar2;
+       function substr(lob_loc blob, amount integer default 32767, offset integer default 1) return raw;
+       procedure trim(lob_loc in out nocopy clob, newlen integer);
+       procedure trim(lob_loc in out nocopy blob, newlen integer);
+       procedure write(lob_loc in out nocopy clob, amount integer, offset integer, buffer varchar2);
+       procedure write(lob_loc in out nocopy blob, amount integer, offset integer, buffer raw);
+       procedure writeappend(lob_loc in out nocopy clob, amount integer, buffer varchar2);
+       procedure writeappend(lob_loc in out nocopy blob, amount integer, buffer raw);
+       procedure converttoblob(dest_lob in out nocopy blob, src_clob clob, amount integer,
+         dest_offset in out integer, src_offset in out integer, blob_csid number, lang_context in out integer,
+         warning out integer);
+       procedure converttoclob(dest_lob in out nocopy clob, src_blob blob, amount integer,
+         dest_offset in out integer, src_offset in out integer, blob_csid number, lang_context in out integer,
+         warning out integer);
+     end;";
+    "APPEND" 1 => |c| run("APPEND", false, c),
+    "APPEND" 2 => |c| run("APPEND", true, c),
+    "CLOSE" 1 => |c| run("CLOSE", false, c),
+    "CLOSE" 2 => |c| run("CLOSE", true, c),
+    "COMPARE" 1 => |c| run("COMPARE", false, c),
+    "COMPARE" 2 => |c| run("COMPARE", true, c),
+    "COPY" 1 => |c| run("COPY", false, c),
+    "COPY" 2 => |c| run("COPY", true, c),
+    "CREATETEMPORARY" 1 => |c| run("CREATETEMPORARY", false, c),
+    "CREATETEMPORARY" 2 => |c| run("CREATETEMPORARY", true, c),
+    "ERASE" 1 => |c| run("ERASE", false, c),
+    "ERASE" 2 => |c| run("ERASE", true, c),
+    "FREETEMPORARY" 1 => |c| run("FREETEMPORARY", false, c),
+    "FREETEMPORARY" 2 => |c| run("FREETEMPORARY", true, c),
+    "GETCHUNKSIZE" 1 => |c| run("GETCHUNKSIZE", false, c),
+    "GETCHUNKSIZE" 2 => |c| run("GETCHUNKSIZE", true, c),
+    "GETLENGTH" 1 => |c| run("GETLENGTH", false, c),
+    "GETLENGTH" 2 => |c| run("GETLENGTH", true, c),
+    "INSTR" 1 => |c| run("INSTR", false, c),
+    "INSTR" 2 => |c| run("INSTR", true, c),
+    "ISOPEN" 1 => |c| run("ISOPEN", false, c),
+    "ISOPEN" 2 => |c| run("ISOPEN", true, c),
+    "ISTEMPORARY" 1 => |c| run("ISTEMPORARY", false, c),
+    "ISTEMPORARY" 2 => |c| run("ISTEMPORARY", true, c),
+    "OPEN" 1 => |c| run("OPEN", false, c),
+    "OPEN" 2 => |c| run("OPEN", true, c),
+    "READ" 1 => |c| run("READ", false, c),
+    "READ" 2 => |c| run("READ", true, c),
+    "SUBSTR" 1 => |c| run("SUBSTR", false, c),
+    "SUBSTR" 2 => |c| run("SUBSTR", true, c),
+    "TRIM" 1 => |c| run("TRIM", false, c),
+    "TRIM" 2 => |c| run("TRIM", true, c),
+    "WRITE" 1 => |c| run("WRITE", false, c),
+    "WRITE" 2 => |c| run("WRITE", true, c),
+    "WRITEAPPEND" 1 => |c| run("WRITEAPPEND", false, c),
+    "WRITEAPPEND" 2 => |c| run("WRITEAPPEND", true, c),
+    "CONVERTTOBLOB" 1 => |c| run("CONVERTTOBLOB", false, c),
+    "CONVERTTOCLOB" 1 => |c| run("CONVERTTOCLOB", false, c),
+}
+
 /// The most that one call reads or writes.
 const BUFFER_MAX: usize = 32_767;
 /// The result of GETCHUNKSIZE: the usable bytes of an Oracle block of 8 KB.
 const CHUNK_BYTES: i64 = 8132;
 
-/// The number of a subprogram.
-pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
-    let at = NAMES.iter().position(|n| *n == name)? as u32;
-    (1..=2).contains(&overload).then(|| at * 2 + overload - 1)
-}
-
-/// Whether a subprogram has that number.
-pub(super) fn is_native(native: u32) -> bool {
-    (native / 2) < NAMES.len() as u32
-}
-
-/// Runs a subprogram; OUT arguments are changed in place.
-pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
-    let binary = native % 2 == 1;
-    match NAMES[(native / 2) as usize] {
+/// Runs a subprogram for a CLOB, or for a BLOB; OUT arguments are changed in place.
+fn run<W: World>(name: &str, binary: bool, c: &mut Call<'_, W>) -> Run<Value> {
+    let (w, a) = (&mut *c.w, &mut c.a);
+    match name {
         "APPEND" => {
             let source = source(a, 1)?.clone();
             let edit = &mut |content: &mut Value| splice(content, binary, None, 0, &source);
@@ -86,7 +150,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 let blank = filler(binary, erased);
                 if erased > 0 { splice(content, binary, Some(from), erased, &blank) } else { Ok(()) }
             })?;
-            a.set(1, number(erased));
+            a.set(1, count(erased));
         }
         "TRIM" => {
             let length = a.integer(1).and_then(|n| usize::try_from(n).ok()).ok_or_else(|| wrong(2))?;
@@ -128,16 +192,16 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         "ISOPEN" => {
             return Ok(match a.value(0) {
                 Value::Null => Value::Null,
-                Value::Lob(lob) => number(usize::from(lob.open.is_some())),
-                _ => number(0),
+                Value::Lob(lob) => count(usize::from(lob.open.is_some())),
+                _ => count(0),
             });
         }
         "ISTEMPORARY" => {
             return Ok(match a.value(0) {
                 Value::Null => Value::Null,
-                Value::Lob(lob) => number(usize::from(lob.home == LobHome::Temporary)),
+                Value::Lob(lob) => count(usize::from(lob.home == LobHome::Temporary)),
                 Value::EmptyLob => number(0),
-                _ => number(1),
+                _ => count(1),
             });
         }
         "GETCHUNKSIZE" => {
@@ -146,7 +210,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 _ => Value::Number(Number::from_i64(CHUNK_BYTES)),
             });
         }
-        "GETLENGTH" => return Ok(content(a, 0)?.map_or(Value::Null, |lob| number(units(lob)))),
+        "GETLENGTH" => return Ok(content(a, 0)?.map_or(Value::Null, |lob| count(units(lob)))),
         "SUBSTR" => {
             let amount = if a.is_given(1) { amount(a, 1) } else { Ok(BUFFER_MAX) };
             let (Some(lob), Ok(amount), Ok(from)) = (content(a, 0)?, amount, start(a, 2)) else {
@@ -161,7 +225,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             }
             return Ok(if part == Value::EmptyLob { Value::Null } else { part });
         }
-        "INSTR" => return Ok(instr(a)?.map_or(Value::Null, number)),
+        "INSTR" => return Ok(instr(a)?.map_or(Value::Null, count)),
         "COMPARE" => return Ok(compare(a)?.map_or(Value::Null, |order| Value::Number(Number::from_i64(order)))),
         "READ" => {
             let (amount, from) = (amount(a, 1)?, place(a, 2)?);
@@ -172,7 +236,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             if part == Value::EmptyLob {
                 return Err(Ora::new(1403).into());
             }
-            a.set(1, number(units(&part)));
+            a.set(1, count(units(&part)));
             a.set(3, part);
         }
         "CONVERTTOBLOB" => {
@@ -201,7 +265,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
     Ok(Value::Null)
 }
 
-fn number(n: usize) -> Value {
+fn count(n: usize) -> Value {
     Value::Number(Number::from_u64(n as u64))
 }
 
@@ -259,99 +323,6 @@ fn buffer(a: &Args<'_>, (amount_at, at): (usize, usize), binary: bool) -> Result
         return Err(wrong(amount_at as u32 + 1));
     }
     Ok(part_of(value, 0, wanted))
-}
-
-/// The length: characters of a text, bytes of a RAW.
-fn units(content: &Value) -> usize {
-    match content {
-        Value::Text(text) => text.chars().count(),
-        Value::Raw(bytes) => bytes.len(),
-        _ => 0,
-    }
-}
-
-/// The byte index of character `n`, and the number of characters missing before it.
-fn byte_of(text: &str, n: usize) -> (usize, usize) {
-    if text.is_ascii() {
-        return (n.min(text.len()), n.saturating_sub(text.len()));
-    }
-    match text.char_indices().nth(n) {
-        Some((at, _)) => (at, 0),
-        None => (text.len(), n - text.chars().count()),
-    }
-}
-
-/// A part of a LOB; [`Value::EmptyLob`] for an empty part.
-fn part_of(content: &Value, from: usize, count: usize) -> Value {
-    match content {
-        Value::Text(text) => {
-            let rest = &text[byte_of(text, from).0..];
-            match &rest[..byte_of(rest, count).0] {
-                "" => Value::EmptyLob,
-                part => Value::Text(part.to_owned()),
-            }
-        }
-        Value::Raw(bytes) => {
-            let rest = &bytes[from.min(bytes.len())..];
-            match &rest[..count.min(rest.len())] {
-                [] => Value::EmptyLob,
-                part => Value::Raw(part.to_vec()),
-            }
-        }
-        _ => Value::EmptyLob,
-    }
-}
-
-/// Padding: blanks or zeros.
-fn filler(binary: bool, count: usize) -> Value {
-    if binary { Value::Raw(vec![0; count]) } else { Value::Text(" ".repeat(count)) }
-}
-
-/// Replaces `cut` units from `at` on, or appends at the end. A gap before `at` is padded.
-///
-/// # Errors
-/// ORA-06502 for a LOB that would exceed the largest length.
-fn splice(content: &mut Value, binary: bool, at: Option<usize>, cut: usize, part: &Value) -> Result<()> {
-    if *content == Value::EmptyLob {
-        *content = if binary { Value::Raw(Vec::new()) } else { Value::Text(String::new()) };
-    }
-    let too_long = |len: Option<usize>| len.is_none_or(|len| len > functions::LOB_MAX);
-    let refused = || Err(scalar::value_error("LOB is longer than 32 megabytes"));
-    match (&mut *content, part) {
-        (Value::Text(text), part) => {
-            let part = if let Value::Text(part) = part { part.as_str() } else { "" };
-            let (begin, missing) = at.map_or((text.len(), 0), |at| byte_of(text, at));
-            if too_long(text.len().checked_add(missing).and_then(|len| len.checked_add(part.len()))) {
-                return refused();
-            }
-            if begin == text.len() {
-                text.extend(std::iter::repeat_n(' ', missing));
-                text.push_str(part);
-            } else {
-                let end = begin + byte_of(&text[begin..], cut).0;
-                text.replace_range(begin..end, part);
-            }
-        }
-        (Value::Raw(bytes), part) => {
-            let part = if let Value::Raw(part) = part { part.as_slice() } else { &[] };
-            let begin = at.unwrap_or(bytes.len());
-            if too_long(begin.max(bytes.len()).checked_add(part.len())) {
-                return refused();
-            }
-            if begin >= bytes.len() {
-                bytes.resize(begin, 0);
-                bytes.extend_from_slice(part);
-            } else {
-                let end = begin.saturating_add(cut).min(bytes.len());
-                bytes.splice(begin..end, part.iter().copied());
-            }
-        }
-        _ => return Err(Ora::new(22275)),
-    }
-    if units(content) == 0 {
-        *content = Value::EmptyLob;
-    }
-    Ok(())
 }
 
 /// Changes the LOB in the first argument.
@@ -464,135 +435,7 @@ fn compare(a: &Args<'_>) -> Result<Option<i64>> {
 
 /// Sets the OUT arguments of a conversion: the next offsets, and the warning about lost characters.
 fn converted(a: &mut Args<'_>, to: usize, from: usize, lossy: bool) {
-    a.set(3, number(to + 1));
-    a.set(4, number(from + 1));
-    a.set(7, number(usize::from(lossy)));
-}
-
-/// A character set for conversions of LOBs.
-#[derive(Clone, Copy)]
-enum Charset {
-    Utf8,
-    Ascii,
-    Latin1,
-    Utf16 { little: bool },
-}
-
-impl Charset {
-    /// # Errors
-    /// ORA-01482 for an unknown number.
-    fn of(a: &Args<'_>, at: usize) -> Result<Charset> {
-        match a.integer(at) {
-            // DEFAULT_CSID is the database character set.
-            Some(0 | 871 | 873) => Ok(Charset::Utf8),
-            Some(1) => Ok(Charset::Ascii),
-            Some(31) => Ok(Charset::Latin1),
-            Some(2000) => Ok(Charset::Utf16 { little: false }),
-            Some(2002) => Ok(Charset::Utf16 { little: true }),
-            _ => Err(Ora::new(1482)),
-        }
-    }
-
-    /// The bytes of a text, and whether a character could not be encoded.
-    fn encode(self, text: &str) -> (Vec<u8>, bool) {
-        let narrow = |most: u32| {
-            let byte = |c: char| if u32::from(c) <= most { c as u8 } else { b'?' };
-            (text.chars().map(byte).collect(), text.chars().any(|c| u32::from(c) > most))
-        };
-        match self {
-            Charset::Utf8 => (text.as_bytes().to_vec(), false),
-            Charset::Ascii => narrow(0x7f),
-            Charset::Latin1 => narrow(0xff),
-            Charset::Utf16 { little } => {
-                let bytes = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
-                (text.encode_utf16().flat_map(bytes).collect(), false)
-            }
-        }
-    }
-
-    /// The text of bytes, and whether some of them were invalid.
-    fn decode(self, bytes: &[u8]) -> (String, bool) {
-        match self {
-            Charset::Utf8 => {
-                let text = String::from_utf8_lossy(bytes);
-                let lossy = matches!(text, std::borrow::Cow::Owned(_));
-                (text.into_owned(), lossy)
-            }
-            Charset::Ascii => {
-                let char_of = |b: &u8| if b.is_ascii() { char::from(*b) } else { char::REPLACEMENT_CHARACTER };
-                (bytes.iter().map(char_of).collect(), !bytes.is_ascii())
-            }
-            Charset::Latin1 => (bytes.iter().map(|b| char::from(*b)).collect(), false),
-            Charset::Utf16 { little } => {
-                let unit = |pair: &[u8]| match (pair, little) {
-                    ([a, b], false) => u16::from_be_bytes([*a, *b]),
-                    ([a, b], true) => u16::from_le_bytes([*a, *b]),
-                    _ => 0xfffd,
-                };
-                let mut lossy = bytes.len() % 2 == 1;
-                let chars = char::decode_utf16(bytes.chunks(2).map(unit));
-                let text = chars.map(|c| {
-                    lossy |= c.is_err();
-                    c.unwrap_or(char::REPLACEMENT_CHARACTER)
-                });
-                let text = text.collect();
-                (text, lossy)
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spliced(before: &str, at: Option<usize>, cut: usize, part: &str) -> Value {
-        let mut content = if before.is_empty() { Value::EmptyLob } else { Value::text(before) };
-        splice(&mut content, false, at, cut, &Value::text(part)).unwrap();
-        content
-    }
-
-    #[test]
-    fn writes_count_characters_of_a_clob() {
-        assert_eq!(spliced("", None, 0, "ab"), Value::text("ab"));
-        assert_eq!(spliced("äöü", Some(1), 1, "xy"), Value::text("äxyü"));
-        assert_eq!(spliced("äöü", Some(2), 5, "x"), Value::text("äöx"));
-        assert_eq!(spliced("ä", Some(3), 1, "x"), Value::text("ä  x"));
-        assert_eq!(part_of(&Value::text("äöü"), 1, 1), Value::text("ö"));
-        assert_eq!(part_of(&Value::text("äöü"), 3, 1), Value::EmptyLob);
-        assert_eq!(part_of(&Value::text("äöü"), 1, usize::MAX), Value::text("öü"));
-    }
-
-    #[test]
-    fn gaps_in_bytes_are_padded_with_zeros() {
-        let mut content = Value::EmptyLob;
-        splice(&mut content, true, Some(2), 1, &Value::Raw(vec![7])).unwrap();
-        assert_eq!(content, Value::Raw(vec![0, 0, 7]));
-        splice(&mut content, true, Some(1), 1, &Value::Raw(vec![8])).unwrap();
-        assert_eq!(content, Value::Raw(vec![0, 8, 7]));
-        splice(&mut content, true, Some(2), 4, &Value::Raw(vec![1, 2])).unwrap();
-        assert_eq!(content, Value::Raw(vec![0, 8, 1, 2]));
-    }
-
-    #[test]
-    fn a_lob_beyond_the_largest_length_is_refused() {
-        let mut content = Value::Raw(vec![1]);
-        let refused = splice(&mut content, true, Some(functions::LOB_MAX), 1, &Value::Raw(vec![1]));
-        assert!(refused.unwrap_err().is(6502));
-        assert_eq!(content, Value::Raw(vec![1]));
-        let mut content = Value::text("x");
-        assert!(splice(&mut content, false, Some(usize::MAX), 1, &Value::text("x")).unwrap_err().is(6502));
-    }
-
-    #[test]
-    fn texts_survive_conversion_to_each_character_set() {
-        for charset in [Charset::Utf8, Charset::Utf16 { little: false }, Charset::Utf16 { little: true }] {
-            let (bytes, lossy) = charset.encode("aä😀");
-            assert!(!lossy);
-            assert_eq!(charset.decode(&bytes), ("aä😀".to_owned(), false));
-        }
-        assert_eq!(Charset::Latin1.encode("aä😀"), (vec![b'a', 0xe4, b'?'], true));
-        assert!(Charset::Utf8.decode(&[b'a', 0xff]).1);
-        assert!(Charset::Utf16 { little: false }.decode(&[0, b'a', 0]).1);
-    }
+    a.set(3, count(to + 1));
+    a.set(4, count(from + 1));
+    a.set(7, count(usize::from(lossy)));
 }

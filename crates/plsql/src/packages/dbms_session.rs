@@ -1,0 +1,85 @@
+//! DBMS_SESSION.
+
+use super::package::*;
+use crate::world::World;
+
+package! {
+    "DBMS_SESSION",
+    "package dbms_session is
+       procedure sleep(seconds number);
+       procedure reset_package;
+       procedure free_unused_user_memory;
+       procedure set_nls(param varchar2, value varchar2);
+       procedure set_role(role_cmd varchar2);
+       procedure set_identifier(client_id varchar2);
+       procedure clear_identifier;
+       procedure set_context(namespace varchar2, attribute varchar2, value varchar2, username varchar2 default null,
+         client_id varchar2 default null);
+       procedure clear_context(namespace varchar2, client_id varchar2 default null, attribute varchar2 default null);
+       procedure clear_all_context(namespace varchar2);
+     end;";
+    "SLEEP" 1 => sleep,
+    "RESET_PACKAGE" 1 => reset_package,
+    "FREE_UNUSED_USER_MEMORY" 1 => free_unused_user_memory,
+    "SET_NLS" 1 => set_nls,
+    "SET_ROLE" 1 => set_role,
+    "SET_IDENTIFIER" 1 => set_identifier,
+    "CLEAR_IDENTIFIER" 1 => clear_identifier,
+    "SET_CONTEXT" 1 => set_context,
+    "CLEAR_CONTEXT" 1 => clear_context,
+    "CLEAR_ALL_CONTEXT" 1 => clear_all_context,
+}
+
+fn sleep<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    let seconds = c.a.number(0).ok_or_else(|| scalar::value_error(""))?.to_f64();
+    if !(0.0..=32767.0).contains(&seconds) {
+        return Err(Ora::with(38148, &[]).into());
+    }
+    c.w.sleep(seconds)?;
+    Ok(())
+}
+
+fn reset_package<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.s.reset_packages();
+    Ok(())
+}
+
+fn free_unused_user_memory<W: World>(_: &mut Call<'_, W>) -> Run<()> {
+    Ok(())
+}
+
+fn set_nls<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.set_nls(c.a.text(0), c.a.text(1))?;
+    Ok(())
+}
+
+fn set_role<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.set_role(c.a.text(0))?;
+    Ok(())
+}
+
+fn set_identifier<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.set_identifier(c.a.text(0));
+    Ok(())
+}
+
+fn clear_identifier<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.set_identifier("");
+    Ok(())
+}
+
+fn set_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.change_context(c.a.text(0), Some(c.a.text(1)), Some(c.a.text(2)))?;
+    Ok(())
+}
+
+fn clear_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    let attribute = c.a.optional_text(2);
+    c.w.change_context(c.a.text(0), attribute.as_deref(), None)?;
+    Ok(())
+}
+
+fn clear_all_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    c.w.change_context(c.a.text(0), None, None)?;
+    Ok(())
+}
