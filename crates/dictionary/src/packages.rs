@@ -12,6 +12,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
     ("DBMS_AUDIT_MGMT", &[ROLE_AUDIT_ADMIN]),
     ("DBMS_CONNECTION_POOL", &[ROLE_DBA]),
+    ("DBMS_DB_VERSION", &[UserId::PUBLIC]),
     ("DBMS_DEBUG_JDWP", &[UserId::PUBLIC]),
     ("DBMS_FLASHBACK", &[ROLE_DBA]),
     ("DBMS_JOB", &[UserId::PUBLIC]),

@@ -86,7 +86,11 @@ impl Compiler<'_> {
                 self.inline_view(query, *lateral, alias, &[], set, merge)
             }
             TableRefKind::Collection { expr, outer, alias } => {
-                let value = self.expr(expr)?;
+                crate::nested::check_places(expr, true)?;
+                self.in_collection = true;
+                let value = self.expr(expr);
+                self.in_collection = false;
+                let value = value?;
                 let (objects, columns) = self.element_columns(&value.ty, expr.pos.0)?;
                 let item = Item {
                     alias: alias.as_ref().map_or(String::new(), |a| a.name.clone()),

@@ -305,6 +305,8 @@ pub struct Compiler<'c> {
     pub tells_verdicts: bool,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
+    /// The expression of TABLE() is being resolved.
+    pub in_collection: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -378,6 +380,7 @@ impl<'c> Compiler<'c> {
             pseudos: std::collections::HashMap::new(),
             tells_verdicts: true,
             outer_names: Vec::new(),
+            in_collection: false,
         }
     }
 }

@@ -542,6 +542,10 @@ pub enum Op {
         coll: u32,
         ty: u32,
     },
+    /// PIPE ROW: stops the function until the next row is wanted.
+    PipeRow {
+        s: Opd,
+    },
     /// The collection of an SQL value.
     CollOf {
         d: Opd,

@@ -15,9 +15,8 @@ use crate::subqueries::cte_rows;
 use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey};
 use std::rc::Rc;
-use std::sync::Arc;
 use txn::Snapshot;
-use types::{Composite, Number, ObjectId, Ora, Result, Value};
+use types::{Number, ObjectId, Ora, Result, Value};
 
 /// A fixed table: computed by its own code each time it is opened.
 pub struct Fixed {
@@ -375,46 +374,5 @@ impl<S: RowSource> ForUpdate<S> {
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.rows.next(&self.regs, m, cx)
-    }
-}
-
-/// TABLE(collection).
-pub struct Elements {
-    value: Code,
-    objects: bool,
-    columns: Vec<(u16, Reg)>,
-    collection: Option<Arc<Composite>>,
-    at: usize,
-}
-
-impl Elements {
-    pub fn new(value: Code, objects: bool, columns: Vec<(u16, Reg)>) -> Elements {
-        Elements { value, objects, columns, collection: None, at: 0 }
-    }
-
-    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let r = self.value.eval(m, cx)?;
-        self.at = 0;
-        self.collection = match m.value(r) {
-            Value::Composite(collection) => Some(collection.clone()),
-            // An atomically null collection has no rows.
-            _ => None,
-        };
-        Ok(())
-    }
-
-    #[inline(never)]
-    pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
-        let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else { return Ok(false) };
-        self.at += 1;
-        for &(column, reg) in &self.columns {
-            let value = match (self.objects, element) {
-                (false, value) => value.clone(),
-                (true, Value::Composite(object)) => object.parts.get(usize::from(column)).cloned().unwrap_or_default(),
-                (true, _) => Value::Null,
-            };
-            m.put(reg, value);
-        }
-        Ok(true)
     }
 }

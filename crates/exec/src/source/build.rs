@@ -1,8 +1,9 @@
 //! Builds the row sources of a plan.
 
-use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
+use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
+use super::elements::Elements;
 use super::group::Group;
 use super::loops::Loops;
 use super::op::Op;

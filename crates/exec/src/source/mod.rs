@@ -11,6 +11,7 @@ pub mod connect;
 mod connect_arena;
 mod connect_memory;
 pub mod counted;
+pub mod elements;
 mod fold;
 pub mod group;
 pub mod hash_join;

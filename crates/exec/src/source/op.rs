@@ -7,9 +7,10 @@
 //! functions of row sources that it calls are `#[inline(never)]`. The same holds for its other functions.
 
 use super::RowSource;
-use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
+use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
+use super::elements::Elements;
 use super::group::Group;
 use super::hash_join::HashJoin;
 use super::loops::Loops;
@@ -223,7 +224,7 @@ impl RowSource for Op {
             Op::Connect(c) => c.next(m, cx),
             Op::Limit(l) => l.next(m, cx),
             Op::ForUpdate(f) => f.next(m, cx),
-            Op::Elements(e) => e.next(m),
+            Op::Elements(e) => e.next(m, cx),
             Op::Batch(rows) => rows.next(m, cx),
             Op::Counted(counted) => counted.next(m, cx),
             Op::Parallel(coordinator) => coordinator.next(m, cx),

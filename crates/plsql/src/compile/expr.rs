@@ -28,6 +28,9 @@ impl<W: World> Compiler<'_, W> {
             ExprKind::Null => Ok(Val { o: self.null(), ty: Ty::Null }),
             ExprKind::Boolean(b) => Ok(Val { o: self.constant(Value::Boolean(*b)), ty: Ty::BOOLEAN }),
             ExprKind::Number(text) => self.number(text, e.pos),
+            // Only qualified expressions have choices.
+            ExprKind::Association { choices: _, value: _ } => Err(self.pls(382, &[], e.pos)),
+            ExprKind::Inquiry(name) => Ok(self.inquiry(name, e.pos)),
             ExprKind::String(s) => {
                 let len = s.len() as u32;
                 let o = self.constant(Value::text(s.as_str()));

@@ -109,6 +109,10 @@ impl<W: World> Compiler<'_, W> {
                 let name = path.last().expect("not empty").clone();
                 self.symbol(Symbol::Type(ty), n, at, &name, want, statement)
             }
+            Some(Interface::Package(p)) if !self.has_access(&p.owner, &p.accessible_by) => {
+                let name = path.last().expect("not empty");
+                Err(self.pls(904, &[&name.name], name.pos))
+            }
             Some(Interface::Package(p)) => match n.parts.get(at) {
                 Some(Part::Field(member)) => match p.symbols.get(&member.name) {
                     Some(s) => self.symbol(s.clone(), n, at + 1, &member.clone(), want, statement),
@@ -175,6 +179,13 @@ impl<W: World> Compiler<'_, W> {
             Symbol::Type(Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.object(id, args, ident)?;
+                    self.walk_value(v, &n.parts[at + 1..], ident, want)
+                }
+                _ => Err(self.pls(330, &[], ident.pos)),
+            },
+            Symbol::Type(Ty::Record(r)) => match n.parts.get(at) {
+                Some(Part::Call(args)) => {
+                    let v = self.qualified_record(&r, args, ident)?;
                     self.walk_value(v, &n.parts[at + 1..], ident, want)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
@@ -275,7 +286,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Res::Path(path))
     }
 
-    fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
+    pub(super) fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
         let text = c.info.kind == CollKind::ByText;
         let v = self.operand(value, None)?;
         let class = v.ty.class();
@@ -301,8 +312,8 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn constructor(&mut self, c: &Rc<CollTy>, args: &[Argument], ident: &Ident) -> CResult<Val> {
-        if matches!(c.info.kind, CollKind::ByInteger | CollKind::ByText) && !args.is_empty() {
-            return Err(self.pls(222, &[&ident.name], ident.pos));
+        if Self::is_array(c) && !args.is_empty() {
+            return self.qualified_array(c, args, ident);
         }
         let d = self.temp();
         let base = self.slots(args.len() as u32);

@@ -17,6 +17,7 @@
 //! | `calls` | entering and leaving frames, and the way of a fault to its handler |
 //! | `bulk`, `gather`, `statement`, `forall`, `dynamic` | SQL |
 //! | `run` | the loop over instructions |
+//! | `pipe` | the rows of a pipelined function |
 
 mod bulk;
 mod calls;
@@ -27,6 +28,7 @@ mod forall;
 mod frames;
 mod gather;
 mod path;
+mod pipe;
 mod run;
 pub(crate) mod scalar;
 mod statement;

@@ -23,6 +23,23 @@ enum Flow {
     /// Another frame is on top.
     Frame,
     Done,
+    /// PIPE ROW of this row.
+    Piped(Datum),
+}
+
+/// The end of a run.
+pub(super) enum End {
+    Returned,
+    /// PIPE ROW of this row: the frames wait for the next run.
+    Piped(Datum),
+}
+
+/// PIPE ROW of a function that is not run for its rows.
+pub(super) fn not_piped(end: End) -> Run<()> {
+    match end {
+        End::Returned => Ok(()),
+        End::Piped(_) => Err(Ora::pls(653, &[]).into()),
+    }
 }
 
 impl Machine {
@@ -43,7 +60,7 @@ impl Machine {
         }
         let floor = self.frames.len();
         let result = match self.push(w, unit, proc, window, 0) {
-            Ok(()) => self.run(s, w, floor),
+            Ok(()) => self.run(s, w, floor).and_then(not_piped),
             Err(e) => Err(e),
         };
         let out = result.map(|()| {
@@ -71,7 +88,7 @@ impl Machine {
         }
         let floor = self.frames.len();
         let result = match self.push(w, unit, proc, window, 0) {
-            Ok(()) => self.run(s, w, floor),
+            Ok(()) => self.run(s, w, floor).and_then(not_piped),
             Err(e) => Err(e),
         };
         if result.is_ok() {
@@ -83,12 +100,13 @@ impl Machine {
         result
     }
 
-    /// Runs until the frames above `floor` are gone.
-    fn run<W: World>(&mut self, s: &Plsql<W::Cursor>, w: &mut W, floor: usize) -> Run<()> {
+    /// Runs until the frames above `floor` are gone, or to a PIPE ROW.
+    pub(super) fn run<W: World>(&mut self, s: &Plsql<W::Cursor>, w: &mut W, floor: usize) -> Run<End> {
         loop {
             match self.step(s, w, floor) {
                 Ok(Flow::Frame) => {}
-                Ok(Flow::Done) => return Ok(()),
+                Ok(Flow::Done) => return Ok(End::Returned),
+                Ok(Flow::Piped(row)) => return Ok(End::Piped(row)),
                 Err(fault) => {
                     // A waiting iteration precedes the failed one, and so does its error.
                     let fault = self.carry_out(w).err().unwrap_or(fault);
@@ -430,6 +448,14 @@ impl Machine {
                         w.function_result_put(&def.name, key, &bytes)?;
                     }
                     return Ok(Some(if self.frames.len() > floor { Flow::Frame } else { Flow::Done }));
+                }
+                Op::PipeRow { s } => {
+                    let row = self.datum(unit, base, s);
+                    if proc.autonomous {
+                        w.autonomous_end()?;
+                    }
+                    self.frames.last_mut().expect("running").pc = *pc;
+                    return Ok(Some(Flow::Piped(row)));
                 }
                 Op::NoReturn => return Err(Ora::new(6503).into()),
                 Op::Raise { exception } => {

@@ -2,6 +2,7 @@
 
 use super::reserved::is_reserved;
 use super::{PResult, Parser};
+use crate::lexer::TokenKind;
 use crate::parser::{CHAIN_MAX, balanced, chain_is_too_long};
 use crate::plsql::ast::*;
 use ::types::{FloatTest, Ora};
@@ -232,6 +233,9 @@ impl Parser<'_> {
             let bind = Expr { kind: ExprKind::Bind { name, field }, pos };
             return self.attributes(bind);
         }
+        if let Some(name) = self.take_inquiry() {
+            return expr(ExprKind::Inquiry(name));
+        }
         if self.at_symbol("(") {
             self.bump();
             if self.at_word("SELECT") {
@@ -443,16 +447,30 @@ impl Parser<'_> {
             self.bump();
             return Ok(Vec::new());
         }
-        let list = self.comma_list(|p| {
-            if p.name_at(0) && p.symbol_at(1, "=>") {
-                let name = Some(p.any_ident()?);
-                p.bump();
-                return Ok(Argument { name, value: p.expr()? });
-            }
-            Ok(Argument { name: None, value: p.expr()? })
-        })?;
+        let list = self.comma_list(|p| p.argument())?;
         self.expect_symbol(")")?;
         Ok(list)
+    }
+
+    fn argument(&mut self) -> PResult<Argument> {
+        if self.name_at(0) && self.symbol_at(1, "=>") {
+            let name = Some(self.any_ident()?);
+            self.bump();
+            return Ok(Argument { name, value: self.expr()? });
+        }
+        let first = self.expr()?;
+        if !self.at_symbol("=>") && self.token(0).kind != TokenKind::Bar {
+            return Ok(Argument { name: None, value: first });
+        }
+        let pos = first.pos;
+        let mut choices = vec![first];
+        while self.token(0).kind == TokenKind::Bar {
+            self.skip();
+            choices.push(self.expr()?);
+        }
+        self.expect_symbol("=>")?;
+        let value = Box::new(self.expr()?);
+        Ok(Argument { name: None, value: Expr { kind: ExprKind::Association { choices, value }, pos } })
     }
 
     /// A target of `:=` or `INTO`: a name or a bind variable.
