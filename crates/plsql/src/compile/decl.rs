@@ -34,6 +34,11 @@ impl<W: World> Compiler<'_, W> {
             Declaration::Variable(v) => self.variable(v),
             Declaration::Type { name, definition } => {
                 let ty = self.type_definition(definition)?;
+                if let ast::TypeDefinition::RefCursor { returns: Some(returns) } = definition
+                    && let row @ Ty::Record(_) = self.type_ref(returns)?
+                {
+                    self.note_row(&name.name, row);
+                }
                 self.declare(name, Symbol::Type(ty))
             }
             Declaration::Subtype { name, base, not_null, range } => {
@@ -108,6 +113,11 @@ impl<W: World> Compiler<'_, W> {
         let result = self.initialise(&loc, &ty, default.as_ref());
         // The name is declared even if its value is invalid, so that one mistake gives one error.
         let access = if *constant { Access::Constant } else { Access::Free };
+        if let (Ty::Cursor, TypeKind::Named { path, .. }) = (&ty, &v.ty.kind)
+            && let Some(row) = self.row_of(path)?
+        {
+            self.note_row(&name.name, row);
+        }
         self.declare(name, Symbol::Var(Var { loc, ty, access }))?;
         result
     }

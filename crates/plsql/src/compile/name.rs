@@ -30,6 +30,9 @@ impl<W: World> Compiler<'_, W> {
         {
             return self.symbol(symbol, n, 1, &field.clone(), want, statement);
         }
+        if let Some(value) = self.function_of_set(n)? {
+            return Ok(Res::Val(value));
+        }
         if !first.quoted
             && let Some(value) = self.standard(n, want)?
         {
@@ -55,6 +58,28 @@ impl<W: World> Compiler<'_, W> {
             return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
         }
         self.stored(n, want, statement)
+    }
+
+    /// SET and CARDINALITY of a nested table.
+    fn function_of_set(&mut self, n: &Name) -> CResult<Option<Val>> {
+        let [Part::Call(args)] = n.parts.as_slice() else { return Ok(None) };
+        let [Argument { name: None, value }] = args.as_slice() else { return Ok(None) };
+        let is_set = n.first.name == "SET";
+        if n.first.quoted || !is_set && n.first.name != "CARDINALITY" {
+            return Ok(None);
+        }
+        let v = self.operand(value, None)?;
+        let is_it = matches!(&v.ty, Ty::Coll(c) if c.info.kind == CollKind::Nested);
+        if !is_it || is_set && !matches!(&v.ty, Ty::Coll(c) if c.element.scalar().is_some()) {
+            return Err(self.pls(306, &[&n.first.name], n.first.pos));
+        }
+        let d = self.temp();
+        if is_set {
+            self.emit(Op::Multiset { op: MultisetOp::Union, distinct: true, d, a: v.o, b: v.o });
+            return Ok(Some(Val { o: d, ty: v.ty }));
+        }
+        self.emit(Op::Cardinality { d, s: v.o });
+        Ok(Some(Val { o: d, ty: Ty::INTEGER }))
     }
 
     /// Resolves a name that has a meaning in triggers only: a column of a row in WHEN, and UPDATING of a column.

@@ -3,6 +3,7 @@
 use super::cursor::attribute;
 use super::fault::{Fault, Run};
 use super::frames::{Counter, ForAll, Machine, val};
+use super::multiset::{is_a_set, is_submultiset, multiset};
 use super::scalar;
 use super::values::{bound, like, same_elements, text};
 use crate::code::Compiled;
@@ -359,20 +360,33 @@ impl Machine {
                     let r = self.member(w, unit, base, a, coll)?;
                     self.put_value(base, d, scalar::logical(r));
                 }
-                Op::MultisetUnion { d, a, b } => {
-                    let (a, b) = (self.datum(unit, base, a), self.datum(unit, base, b));
-                    let r = match (a, b) {
-                        (Datum::Coll(Some(mut a)), Datum::Coll(Some(b))) => {
-                            let all: Vec<Datum> = b.elements().cloned().collect();
-                            let c = Rc::make_mut(&mut a);
-                            for e in all {
-                                c.push(e).map_err(Ora::new)?;
-                            }
-                            Datum::Coll(Some(a))
-                        }
-                        _ => Datum::Coll(None),
+                Op::Multiset { op, distinct, d, a, b } => {
+                    let made = match (self.datum(unit, base, a), self.datum(unit, base, b)) {
+                        (Datum::Coll(Some(a)), Datum::Coll(Some(b))) => Some(Rc::new(multiset(&a, &b, op, distinct)?)),
+                        _ => None,
                     };
-                    self.put(base, d, r);
+                    self.put(base, d, Datum::Coll(made));
+                }
+                Op::IsSubmultiset { d, a, b } => {
+                    let is = match (self.datum(unit, base, a), self.datum(unit, base, b)) {
+                        (Datum::Coll(Some(a)), Datum::Coll(Some(b))) => Some(is_submultiset(&a, &b)?),
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
+                Op::IsASet { d, s } => {
+                    let is = match self.datum(unit, base, s) {
+                        Datum::Coll(Some(c)) => Some(is_a_set(&c)?),
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
+                Op::Cardinality { d, s } => {
+                    let count = match self.datum(unit, base, s) {
+                        Datum::Coll(Some(c)) => Value::Number(Number::from_u64(c.count() as u64)),
+                        _ => Value::Null,
+                    };
+                    self.put_value(base, d, count);
                 }
                 Op::Call { proc: callee, base: window, up } => {
                     let mut link = self.frames.len() - 1;

@@ -52,6 +52,7 @@ impl<C: 'static> Plsql<C> {
             [owner, package, name] => tries.push((Some(owner), package, Some(name))),
             _ => {}
         }
+        let mut wrong_call = None;
         for (owner, unit, member) in tries {
             let interface = self.units.interface(w, owner, unit, &schema).map_err(|e| match e.facility() {
                 Facility::Pls if e.code() == 904 => Ora::new(1031),
@@ -82,17 +83,27 @@ impl<C: 'static> Plsql<C> {
                         (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
                     })
             };
-            // The first one with the best fit.
             if list.iter().any(|s| !s.accessible_by.is_empty()) || restricted {
                 // SQL is none of the units of ACCESSIBLE BY.
                 let shown = member.unwrap_or(unit);
                 let lacks = Ora::with(6553, &[&904, &format_args!("insufficient privilege to access object {shown}")]);
                 return Err(Ora::new(6552).because(lacks));
             }
-            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
+            // The first one with the best fit.
+            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else {
+                let shown = member.unwrap_or(unit);
+                let wrong = format!("wrong number or types of arguments in call to '{shown}'");
+                let is_callable = |s: &Rc<SubSym>| {
+                    s.returns.is_some() && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
+                };
+                if list.iter().all(is_callable) {
+                    wrong_call = wrong_call.or_else(|| Some(Ora::with(6553, &[&306, &wrong])));
+                }
+                continue;
+            };
             return Ok(Some(self.describe_function(s, &schema)));
         }
-        Ok(None)
+        wrong_call.map_or(Ok(None), Err)
     }
 
     /// The constructor of a collection type, for SQL.

@@ -625,6 +625,17 @@ pub enum ExprKind {
         operand: Box<Expr>,
         negated: bool,
     },
+    /// `IS [NOT] A SET`.
+    IsASet {
+        operand: Box<Expr>,
+        negated: bool,
+    },
+    /// `[NOT] SUBMULTISET [OF]`.
+    Submultiset {
+        operand: Box<Expr>,
+        collection: Box<Expr>,
+        negated: bool,
+    },
     Between {
         operand: Box<Expr>,
         low: Box<Expr>,
@@ -741,6 +752,16 @@ pub enum BinaryOp {
     Ge,
     And,
     Or,
-    /// `MULTISET UNION`
-    MultisetUnion,
+    /// `MULTISET UNION [DISTINCT]` and the like.
+    Multiset {
+        op: MultisetOp,
+        distinct: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MultisetOp {
+    Union,
+    Intersect,
+    Except,
 }

@@ -11,6 +11,7 @@ use super::{PResult, Parser};
 use crate::lexer::TokenKind;
 use crate::plsql::ast::*;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use types::Ora;
 
 /// The value of a static expression.
@@ -135,29 +136,43 @@ pub fn static_constant(
     text: &str,
     with: &mut dyn Directives,
 ) -> Result<Option<StaticValue>, Ora> {
-    let is_it = |d: &&Declaration| matches!(d, Declaration::Variable(v) if v.constant && v.name.name == name);
-    let Some(Declaration::Variable(found)) = package.declarations.iter().find(is_it) else { return Ok(None) };
-    let Some(default) = &found.default else { return Ok(None) };
-    // A constant may be initialised by constants before it.
-    let mut within = Within { package, text, at: found.name.pos, with };
-    let value = static_value(default, text, &mut within)?;
-    let TypeKind::Named { path, .. } = &found.ty.kind else { return Ok(None) };
-    let [ty] = path.as_slice() else { return Ok(None) };
-    let fits = |value: &StaticValue| match (ty.name.as_str(), value) {
-        (_, StaticValue::Null) => true,
+    let mut within = Within { known: HashMap::new(), with };
+    // A constant may be initialised by constants before it, so each is evaluated once, in order.
+    for declaration in &package.declarations {
+        let Declaration::Variable(variable) = declaration else { continue };
+        let (true, Some(default)) = (variable.constant, &variable.default) else { continue };
+        let is_wanted = variable.name.name == name;
+        let value = match static_value(default, text, &mut within) {
+            Err(e) if is_wanted => return Err(e),
+            value => value.unwrap_or_default(),
+        };
+        let value = value.filter(|value| fits(&variable.ty, value));
+        if is_wanted {
+            return Ok(value);
+        }
+        if let Some(value) = value {
+            within.known.insert(variable.name.name.clone(), value);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a constant of that type has such a value.
+fn fits(ty: &TypeRef, value: &StaticValue) -> bool {
+    let TypeKind::Named { path, .. } = &ty.kind else { return false };
+    let [ty] = path.as_slice() else { return false };
+    match (ty.name.as_str(), value) {
+        ("BOOLEAN" | "PLS_INTEGER" | "BINARY_INTEGER" | "VARCHAR2", StaticValue::Null) => true,
         ("BOOLEAN", value) => matches!(value, StaticValue::Boolean(_)),
         ("PLS_INTEGER" | "BINARY_INTEGER", value) => matches!(value, StaticValue::Integer(_)),
         ("VARCHAR2", value) => matches!(value, StaticValue::Text(_)),
         _ => false,
-    };
-    Ok(value.filter(fits))
+    }
 }
 
-/// The names of a package's specification that precede a position.
+/// The names in a package's specification: those of its earlier constants, too.
 struct Within<'a> {
-    package: &'a Package,
-    text: &'a str,
-    at: Pos,
+    known: HashMap<String, StaticValue>,
     with: &'a mut dyn Directives,
 }
 
@@ -167,12 +182,10 @@ impl Directives for Within<'_> {
     }
 
     fn constant(&mut self, path: &[Ident]) -> Result<Option<StaticValue>, Ora> {
-        let [name] = path else { return self.with.constant(path) };
-        let is_earlier = |d: &Declaration| matches!(d, Declaration::Variable(v) if v.constant && v.name.name == name.name && v.name.pos < self.at);
-        if !self.package.declarations.iter().any(is_earlier) || os::stack::is_short() {
-            return Ok(None);
+        match path {
+            [name] => Ok(self.known.get(&name.name).cloned()),
+            path => self.with.constant(path),
         }
-        static_constant(self.package, &name.name, self.text, self.with)
     }
 }
 

@@ -81,6 +81,10 @@ impl Parser<'_> {
                 let operand = Box::new(left);
                 let kind = if self.eat_word("EMPTY") {
                     ExprKind::IsEmpty { operand, negated }
+                } else if self.at_word("A") && self.word_at(1, "SET") {
+                    self.bump();
+                    self.bump();
+                    ExprKind::IsASet { operand, negated }
                 } else if self.eat_word("NAN") {
                     ExprKind::IsFloat { operand, test: FloatTest::Nan, negated }
                 } else if self.eat_word("INFINITE") {
@@ -92,7 +96,8 @@ impl Parser<'_> {
                 left = Expr { kind, pos };
                 continue;
             }
-            let negated = self.at_word("NOT") && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
+            let negated = self.at_word("NOT")
+                && ["IN", "BETWEEN", "LIKE", "MEMBER", "SUBMULTISET"].iter().any(|w| self.word_at(1, w));
             if negated {
                 self.bump();
             }
@@ -115,6 +120,10 @@ impl Parser<'_> {
                 let pattern = Box::new(self.beside(Self::additive)?);
                 let escape = if self.eat_word("ESCAPE") { Some(Box::new(self.beside(Self::additive)?)) } else { None };
                 left = Expr { kind: ExprKind::Like { operand: Box::new(left), pattern, escape, negated }, pos };
+            } else if self.eat_word("SUBMULTISET") {
+                self.eat_word("OF");
+                let collection = Box::new(self.beside(Self::additive)?);
+                left = Expr { kind: ExprKind::Submultiset { operand: Box::new(left), collection, negated }, pos };
             } else if self.eat_word("MEMBER") {
                 self.eat_word("OF");
                 let collection = Box::new(self.beside(Self::additive)?);
@@ -146,19 +155,34 @@ impl Parser<'_> {
                 Some("+") => BinaryOp::Add,
                 Some("-") => BinaryOp::Sub,
                 Some("||") => BinaryOp::Concat,
-                _ if self.at_word("MULTISET") && self.word_at(1, "UNION") => {
-                    self.bump();
-                    BinaryOp::MultisetUnion
-                }
+                _ if self.at_word("MULTISET") => match self.multiset() {
+                    Some(op) => {
+                        let right = self.beside(Self::multiplicative)?;
+                        left = binary(op, left, right, pos);
+                        continue;
+                    }
+                    None => return Ok(left),
+                },
                 _ => return Ok(left),
             };
             self.bump();
-            if op == BinaryOp::MultisetUnion {
-                self.eat_word("ALL");
-            }
             let right = self.beside(Self::multiplicative)?;
             left = binary(op, left, right, pos);
         }
+    }
+
+    /// `MULTISET UNION [ALL | DISTINCT]` and the like.
+    fn multiset(&mut self) -> Option<BinaryOp> {
+        const OPERATORS: [(&str, MultisetOp); 3] =
+            [("UNION", MultisetOp::Union), ("INTERSECT", MultisetOp::Intersect), ("EXCEPT", MultisetOp::Except)];
+        let (_, op) = OPERATORS.iter().find(|(word, _)| self.word_at(1, word))?;
+        self.bump();
+        self.bump();
+        let distinct = self.eat_word("DISTINCT");
+        if !distinct {
+            self.eat_word("ALL");
+        }
+        Some(BinaryOp::Multiset { op: *op, distinct })
     }
 
     fn multiplicative(&mut self) -> PResult<Expr> {
