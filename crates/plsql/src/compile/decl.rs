@@ -113,7 +113,7 @@ impl<W: World> Compiler<'_, W> {
         let result = self.initialise(&loc, &ty, default.as_ref());
         // The name is declared even if its value is invalid, so that one mistake gives one error.
         let access = if *constant { Access::Constant } else { Access::Free };
-        if let (Ty::Cursor, TypeKind::Named { path, .. }) = (&ty, &v.ty.kind)
+        if let (Ty::Cursor, TypeKind::Named { path, sizes: _, unit: _ }) = (&ty, &v.ty.kind)
             && let Some(row) = self.row_of(path)?
         {
             self.note_row(&name.name, row);

@@ -350,6 +350,6 @@ fn directives_select_text_at_its_positions() {
 fn pipelined_functions_are_called_by_sql_only() {
     check(
         "declare type t is table of number; x t; function f return t pipelined is begin pipe row (1); end; begin x := f; end;",
-        "ORA-06550: line 1, column 111:\nPLS-00653: aggregate/table functions are not allowed in PL/SQL scope\nORA-06550: line 1, column 106:\nPL/SQL: Statement ignored",
+        "ORA-06550: line 1, column 110:\nPLS-00653: aggregate/table functions are not allowed in PL/SQL scope\nORA-06550: line 1, column 105:\nPL/SQL: Statement ignored",
     );
 }
