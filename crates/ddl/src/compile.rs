@@ -1,7 +1,7 @@
 //! ALTER … COMPILE of units and views.
 
 use crate::host::Outcome;
-use crate::stored::{object_kind, store_errors};
+use crate::stored::{object_kind, settings_of, store_errors, store_settings};
 use crate::work::{Target, Work};
 use dictionary::*;
 use sql::ast::{AlterCompile, CompileAction, CompileKind, StoredKind};
@@ -9,10 +9,10 @@ use types::{ObjectId, Ora, Result};
 
 /// ALTER ... COMPILE.
 pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
-    let AlterCompile { kind: _, name, body, action, pos } = alter;
+    let AlterCompile { kind: _, name, body, action, settings: _, reuse: _, pos } = alter;
     let target = work.target(name)?;
     let stored = match alter.kind {
-        CompileKind::Stored(StoredKind::Trigger) => return crate::trigger::alter(work, &target, action),
+        CompileKind::Stored(StoredKind::Trigger) => return crate::trigger::alter(work, &target, alter),
         // ENABLE and DISABLE are for triggers.
         _ if *action != CompileAction::Compile => return Err(Ora::new(922).at(target.pos)),
         CompileKind::View => {
@@ -38,7 +38,12 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         work.require(&target, None, SystemPrivilege::AlterAnyProcedure)?;
         work.claim_unit(object)?;
         let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
-        let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
+        let settings = settings_of(work, alter, &unit.settings)?;
+        let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source, &settings)?;
+        if settings != unit.settings {
+            store_settings(work, object, &settings)?;
+            work.note_redefined(object);
+        }
         if !errors.is_empty() {
             work.note_redefined(object);
         }

@@ -32,6 +32,9 @@ pub struct Parts<'a> {
 /// The user that runs the statement.
 pub type SessionNames = Principal;
 
+/// Settings of a unit by name in upper case; those that have the usual value are left out.
+pub type UnitSettings = Rc<[(String, String)]>;
+
 /// A column of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
@@ -49,6 +52,8 @@ pub struct CompiledTrigger {
     /// All columns of the new row that it may assign.
     pub new_assigned: Vec<String>,
     pub old_read: Vec<String>,
+    /// The sections of a compound trigger ([`dictionary::TriggerDef::points`]).
+    pub points: u8,
 }
 
 /// The services that DDL needs from the crates above it.
@@ -156,13 +161,37 @@ pub trait Host {
         name: &str,
         kind: StoredKind,
         source: &str,
+        settings: &UnitSettings,
     ) -> Result<Vec<dictionary::ErrorLine>>;
+    /// The session's settings for new units.
+    fn unit_settings(&self) -> UnitSettings {
+        UnitSettings::default()
+    }
+    /// A setting of ALTER … COMPILE, by its name in upper case.
+    ///
+    /// # Errors
+    /// ORA-00922 for an unknown name; those of a bad value.
+    fn unit_setting(&self, name: &str, value: &str) -> Result<(String, String)> {
+        let _ = (name, value);
+        Err(Ora::new(922))
+    }
+    /// The text that the directives of a unit of that owner select.
+    fn selected(&mut self, owner: &str, source: &str, settings: &UnitSettings) -> String {
+        let _ = (owner, settings);
+        source.to_owned()
+    }
     /// Compiles a trigger of that owner on a table without storing it.
     ///
     /// # Errors
     /// Those that keep CREATE TRIGGER from storing a trigger: ORA-04082, ORA-04084, ORA-04085.
-    fn compile_trigger(&mut self, owner: &str, source: &str, table: ObjectId) -> Result<CompiledTrigger> {
-        let _ = (owner, source, table);
+    fn compile_trigger(
+        &mut self,
+        owner: &str,
+        source: &str,
+        settings: &UnitSettings,
+        table: ObjectId,
+    ) -> Result<CompiledTrigger> {
+        let _ = (owner, source, settings, table);
         Err(Ora::unsupported())
     }
     /// The results of compiling other units and views for this statement, to be stored with it.

@@ -77,7 +77,7 @@ mod virtual_column;
 mod work;
 
 pub use datafile_state::settle_offline;
-pub use host::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage};
+pub use host::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage, UnitSettings};
 pub use online::drop_abandoned;
 pub use statistics::request as statistics_request;
 pub use tablespace::{file_meant, finish_drops, shown as shown_file};

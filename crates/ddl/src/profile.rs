@@ -114,7 +114,7 @@ fn verify_function(work: &mut Work<'_>, name: &Ident) -> Result<i64> {
         "function judge (u varchar2, p varchar2, o varchar2) return boolean is begin return \"{}\"(u, p, o); end;",
         name.name
     );
-    let errors = work.host.compile("SYS", "JUDGE", StoredKind::Function, &call)?;
+    let errors = work.host.compile("SYS", "JUDGE", StoredKind::Function, &call, &Default::default())?;
     if errors.is_empty() { Ok(number.0.into()) } else { Err(Ora::with(28004, &[&name.name]).at(name.pos.0)) }
 }
 

@@ -1,11 +1,11 @@
 //! Stored units: their source is stored in SOURCE$, their errors in ERROR$; a unit with errors is stored, too.
 
-use crate::host::Outcome;
+use crate::host::{Outcome, UnitSettings};
 use crate::work::{Target, Work, by};
-use dictionary::base::{Base, dir, error, obj, objauth, source, trigger, word};
+use dictionary::base::{Base, dir, error, obj, objauth, settings, source, trigger, word};
 use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
-use sql::ast::{CreateDirectory, CreateStored, DropObject, StoredKind};
+use sql::ast::{AlterCompile, CreateDirectory, CreateStored, DropObject, StoredKind};
 use types::{DataType, ObjectId, Ora, Result, TypeId};
 
 /// The dictionary's kind of a unit.
@@ -54,7 +54,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     if let Some(object) = specification.map(|specification| specification.object).or(old) {
         work.claim_unit(object)?;
     }
-    let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
+    let settings = work.host.unit_settings();
+    let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source, &settings)?;
     let object = match old {
         Some(object) => {
             crate::virtual_column::disable_indexes(work, object)?;
@@ -71,7 +72,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         }
     };
     store_source(work, object, &source)?;
-    let flags = flags_of(&source);
+    store_settings(work, object, &settings)?;
+    let selected = work.host.selected(&target.owner_name, &source, &settings);
+    let flags = flags_of(&selected);
     work.update_object(object, &mut |row| row[obj::FLAGS] = int(flags))?;
     store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
@@ -84,6 +87,26 @@ pub fn store_source(work: &mut Work<'_>, object: ObjectId, source: &str) -> Resu
     let rows: Vec<Row> = lines.map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)]).collect();
     work.change().insert_many(Base::Source, &rows)?;
     work.change().replace_words(object, source)
+}
+
+/// Replaces the settings of a unit.
+pub fn store_settings(work: &mut Work<'_>, object: ObjectId, settings: &UnitSettings) -> Result<()> {
+    work.change().delete_by(Base::Settings, by(settings::OBJ, object))?;
+    let rows: Vec<Row> = settings.iter().map(|(name, value)| vec![int(object.0), text(name), text(value)]).collect();
+    if rows.is_empty() { Ok(()) } else { work.change().insert_many(Base::Settings, &rows) }
+}
+
+/// The settings with which ALTER … COMPILE compiles a unit that has `stored` ones.
+pub fn settings_of(work: &Work<'_>, alter: &AlterCompile, stored: &UnitSettings) -> Result<UnitSettings> {
+    let before = if alter.reuse { stored.clone() } else { work.host.unit_settings() };
+    let mut all = before.to_vec();
+    for setting in &alter.settings {
+        let (name, value) =
+            work.host.unit_setting(&setting.name.name, &setting.value).map_err(|e| e.at(setting.name.pos.0))?;
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value));
+    }
+    Ok(all.into())
 }
 
 /// The flag of invoker's rights units, for ALL_PROCEDURES.
@@ -206,6 +229,7 @@ pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.claim_unit(object)?;
     crate::virtual_column::disable_indexes(work, object)?;
     work.change().delete_by(Base::Source, by(source::OBJ, object))?;
+    work.change().delete_by(Base::Settings, by(settings::OBJ, object))?;
     work.change().delete_by(Base::Word, by(word::OBJ, object))?;
     work.change().delete_by(Base::Error, by(error::OBJ, object))?;
     work.change().delete_by(Base::Trigger, by(trigger::OBJ, object))?;

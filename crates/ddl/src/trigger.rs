@@ -5,13 +5,13 @@
 //! error of CREATE TRIGGER; a trigger with an error in its body is stored, and its events fail with ORA-04098.
 
 use crate::host::{CompiledTrigger, Outcome};
-use crate::stored::{remove_unit, store_errors, store_source, stored_source};
+use crate::stored::{remove_unit, settings_of, store_errors, store_settings, store_source, stored_source};
 use crate::work::{Target, Work, by};
 use dictionary::base::{Base, obj, tab, trigger, view};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_i64, as_text, as_u32, blank, flag, int, text};
 use dictionary::*;
-use sql::ast::{CompileAction, CreateStored, Ident};
+use sql::ast::{AlterCompile, CompileAction, CreateStored, Ident};
 use sql::plsql::ast::{Path, Span, TriggerEvent, TriggerHeader, TriggerTiming, When};
 use types::{ObjectId, Ora, Result, Value};
 
@@ -41,7 +41,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         work.lock(table.object)?;
     }
     let source = stored_source(create);
-    let compiled = work.host.compile_trigger(&target.owner_name, &source, table.object)?;
+    let settings = work.host.unit_settings();
+    let compiled = work.host.compile_trigger(&target.owner_name, &source, &settings, table.object)?;
     let object = match old {
         Some(object) => {
             work.change().delete_by(Base::Trigger, by(trigger::OBJ, object))?;
@@ -54,11 +55,13 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         }
     };
     store_source(work, object, &source)?;
+    store_settings(work, object, &settings)?;
     let mut row = blank(Base::Trigger);
     row[trigger::OBJ] = int(object.0);
     row[trigger::TYPE] = int(kind.code());
     row[trigger::BASEOBJECT] = int(table.object.0);
     row[trigger::ENABLED] = flag(header.enabled);
+    row[trigger::PROPERTY] = int(compiled.points);
     let has = |wanted: fn(&TriggerEvent) -> bool| flag(header.events.iter().any(wanted));
     row[trigger::INSERT] = has(|event| *event == TriggerEvent::Insert);
     row[trigger::DELETE] = has(|event| *event == TriggerEvent::Delete);
@@ -110,7 +113,8 @@ fn base_of(work: &Work<'_>, header: &TriggerHeader, base: u32) -> Result<Of> {
             Ok(Of { object, columns, triggers: view.triggers.clone(), table: None })
         }
         (TriggerTiming::Before | TriggerTiming::After, true) => Err(Ora::new(25001).at(target.pos)),
-        (TriggerTiming::Before | TriggerTiming::After, false) => {
+        (TriggerTiming::Compound, true) => Err(Ora::unsupported().at(target.pos)),
+        (TriggerTiming::Before | TriggerTiming::After | TriggerTiming::Compound, false) => {
             let table = work.existing_table(object)?;
             let (columns, triggers) = (table.columns.clone(), table.triggers.clone());
             Ok(Of { object, columns, triggers, table: Some(table) })
@@ -149,7 +153,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         if is_instead {
             return Err(Ora::new(25004).at(base + pos));
         }
-        if !for_each_row {
+        if !for_each_row && *timing != TriggerTiming::Compound {
             return Err(Ora::new(4077).at(base + pos));
         }
     }
@@ -178,6 +182,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         (TriggerTiming::After, false) => TriggerKind::AfterStatement,
         (TriggerTiming::After, true) => TriggerKind::AfterRow,
         (TriggerTiming::InsteadOf, _) => TriggerKind::InsteadOfRow,
+        (TriggerTiming::Compound, _) => TriggerKind::Compound,
     };
     Ok((kind, columns))
 }
@@ -196,7 +201,7 @@ fn follows(
         let missing = || Ora::with(4080, &[&name]);
         let user = work.image.user_named(&owner).map(|user| user.id).ok_or_else(missing)?;
         let object = work.image.find(user, ObjectKind::Trigger, &name).map(|def| def.object).ok_or_else(missing)?;
-        let Some(other) = table.triggers.iter().find(|other| other.object == object && other.kind == kind) else {
+        let Some(other) = table.triggers.iter().find(|other| other.object == object && may_follow(kind, other)) else {
             return Err(Ora::new(25022));
         };
         if own == Some(object) || leads_to(work, other.object, &trigger_path_of(target))? {
@@ -205,6 +210,11 @@ fn follows(
         list.push_str(&trigger_path(other));
     }
     Ok(list)
+}
+
+/// Whether a trigger of that kind may follow another one: they have a time in common.
+fn may_follow(kind: TriggerKind, other: &TriggerDef) -> bool {
+    kind == other.kind || kind == TriggerKind::Compound || other.kind == TriggerKind::Compound
 }
 
 fn owner_and_name(path: &Path, target: &Target) -> (String, String) {
@@ -267,7 +277,7 @@ fn put_texts(row: &mut Row, source: &str) -> Result<()> {
 }
 
 fn put_uses(row: &mut Row, compiled: &CompiledTrigger) {
-    let CompiledTrigger { errors: _, new_read, new_assigned, old_read } = compiled;
+    let CompiledTrigger { errors: _, new_read, new_assigned, old_read, points: _ } = compiled;
     let list = |names: &[String]| text(quoted(names.iter().map(String::as_str)));
     row[trigger::NEWIN] = list(new_read);
     row[trigger::NEWOUT] = list(new_assigned);
@@ -313,7 +323,8 @@ fn existing(work: &Work<'_>, target: &Target, any: SystemPrivilege) -> Result<(O
 }
 
 /// ALTER TRIGGER.
-pub fn alter(work: &mut Work<'_>, target: &Target, action: &CompileAction) -> Result<Outcome> {
+pub fn alter(work: &mut Work<'_>, target: &Target, alter: &AlterCompile) -> Result<Outcome> {
+    let action = &alter.action;
     let (object, table) = existing(work, target, SystemPrivilege::AlterAnyTrigger)?;
     lock_base(work, table)?;
     work.touch(table);
@@ -325,15 +336,29 @@ pub fn alter(work: &mut Work<'_>, target: &Target, action: &CompileAction) -> Re
             work.altered(object)?;
             Ok(Outcome::default())
         }
-        CompileAction::Compile => compile(work, object, table, target),
+        CompileAction::Compile => compile(work, object, table, target, alter),
         CompileAction::RenameTo(name) => rename(work, object, target, name).map(|()| Outcome::default()),
     }
 }
 
-fn compile(work: &mut Work<'_>, object: ObjectId, table: ObjectId, target: &Target) -> Result<Outcome> {
+fn compile(
+    work: &mut Work<'_>,
+    object: ObjectId,
+    table: ObjectId,
+    target: &Target,
+    alter: &AlterCompile,
+) -> Result<Outcome> {
     let unit = work.image.unit(object).ok_or_else(|| Ora::with(4080, &[&target.name]).at(target.pos))?;
-    let compiled = work.host.compile_trigger(&target.owner_name, &unit.source, table)?;
-    work.change().update_by(Base::Trigger, by(trigger::OBJ, object), &mut |row| put_uses(row, &compiled))?;
+    let settings = settings_of(work, alter, &unit.settings)?;
+    let compiled = work.host.compile_trigger(&target.owner_name, &unit.source, &settings, table)?;
+    if settings != unit.settings {
+        store_settings(work, object, &settings)?;
+        work.note_redefined(object);
+    }
+    work.change().update_by(Base::Trigger, by(trigger::OBJ, object), &mut |row| {
+        row[trigger::PROPERTY] = int(compiled.points);
+        put_uses(row, &compiled);
+    })?;
     store_errors(work, object, &compiled.errors)?;
     Ok(Outcome { compiled_with_errors: !compiled.errors.is_empty() })
 }

@@ -142,7 +142,14 @@ impl Host for Session<'_> {
         }
         Ok(())
     }
-    fn compile(&mut self, _owner: &str, _name: &str, _kind: StoredKind, _source: &str) -> Result<Vec<ErrorLine>> {
+    fn compile(
+        &mut self,
+        _owner: &str,
+        _name: &str,
+        _kind: StoredKind,
+        _source: &str,
+        _: &ddl::UnitSettings,
+    ) -> Result<Vec<ErrorLine>> {
         Ok(self.errors.clone())
     }
     fn changed(&mut self, objects: &[ObjectId]) {

@@ -212,6 +212,8 @@ base_tables! {
     }
     /// Source of stored units, one row per line.
     Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE N, SOURCE V(4000) }
+    /// The settings of PL/SQL with which stored units were compiled.
+    Settings "SETTINGS$" 186 settings { OBJ "OBJ#" N, PARAM V(30), VALUE V(4000) }
     /// The words of the texts of units and views that may be names of objects (`words`), in upper case.
     Word "WORD$" 237 word { OBJ "OBJ#" N, WORD V(128) }
     /// Compilation errors.
@@ -297,6 +299,7 @@ base_tables! {
         UPDATE "UPDATE$" N, INSERT "INSERT$" N, DELETE "DELETE$" N,
         REFOLDNAME V(128), REFNEWNAME V(128), DEFINITION V(4000), WHENCLAUSE V(4000), ACTION "ACTION#" V(32767),
         UPDATECOLS V(32767), NEWIN V(32767), NEWOUT V(32767), OLDIN V(32767), FOLLOWS V(4000),
+        PROPERTY N,
     }
     /// Directories.
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
@@ -724,6 +727,7 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_TAB_STATS1", 479, Base::TabStats, &["NAME"]),
     index("I_TAB3", 480, Base::Tab, &["FLAGS"]),
     index("I_IND3", 481, Base::Ind, &["FLAGS"]),
+    index("I_SETTINGS1", 491, Base::Settings, &["OBJ#"]),
     index("I_WORD1", 482, Base::Word, &["OBJ#"]),
     index("I_WORD2", 483, Base::Word, &["WORD"]),
     index("I_PARTOBJ$", 484, Base::Partobj, &["OBJ#"]),

@@ -110,6 +110,7 @@ types::numbered! {
         AfterRow = 3,
         /// INSTEAD OF, of a view.
         InsteadOfRow = 4,
+        Compound = 5,
     }
 }
 
@@ -128,9 +129,17 @@ pub struct TriggerDef {
     pub columns: Vec<u16>,
     /// The positions of the columns that the body assigns in the new row.
     pub assigns: Vec<u16>,
+    /// The sections of a compound trigger.
+    pub points: u8,
 }
 
 impl TriggerDef {
+    /// Bits of [`TriggerDef::points`] and of TRIGGER$.PROPERTY.
+    pub const BEFORE_STATEMENT: u8 = 1;
+    pub const BEFORE_ROW: u8 = 2;
+    pub const AFTER_ROW: u8 = 4;
+    pub const AFTER_STATEMENT: u8 = 8;
+
     /// Whether an UPDATE that sets these columns fires the trigger.
     pub fn fires_for(&self, set: &[u16]) -> bool {
         self.update && (self.columns.is_empty() || self.columns.iter().any(|column| set.contains(column)))
@@ -459,6 +468,8 @@ pub struct ProcedureDef {
     pub kind: UnitKind,
     /// The text from the keyword of the kind to the end.
     pub source: String,
+    /// The settings of PL/SQL with which it was compiled, by name in upper case.
+    pub settings: Rc<[(String, String)]>,
     pub valid: bool,
     pub epoch: u64,
 }

@@ -58,11 +58,17 @@ pub(crate) const OBJECTS: &str = "select {owner}o.name object_name, o.subname su
     cast(null as number) modified_vsnid from obj$ o, user$ u, object_type_map m where u.user# = o.owner# and m.type# \
     = o.type#{filter}";
 
-pub(crate) const PLSQL_OBJECT_SETTINGS: &str = "select {owner}o.name name, m.name type, 2 plsql_optimize_level, \
-    'INTERPRETED' plsql_code_type, 'FALSE' plsql_debug, 'DISABLE:ALL' plsql_warnings, 'BYTE' nls_length_semantics, \
-    cast(null as varchar2(4000)) plsql_ccflags, 'IDENTIFIERS:NONE, STATEMENTS:NONE' plscope_settings, 0 \
-    origin_con_id from obj$ o, user$ u, object_type_map m where o.type# in (7, 8, 9, 11, 12, 13, 14) and o.owner# <> \
-    0 and u.user# = o.owner# and m.type# = o.type#{filter}";
+pub(crate) const PLSQL_OBJECT_SETTINGS: &str = "select {owner}o.name name, m.name type, \
+    nvl(max(to_number(decode(s.param, 'PLSQL_OPTIMIZE_LEVEL', s.value))), 2) plsql_optimize_level, \
+    nvl(max(decode(s.param, 'PLSQL_CODE_TYPE', s.value)), 'INTERPRETED') plsql_code_type, \
+    nvl(max(decode(s.param, 'PLSQL_DEBUG', s.value)), 'FALSE') plsql_debug, \
+    nvl(max(decode(s.param, 'PLSQL_WARNINGS', s.value)), 'DISABLE:ALL') plsql_warnings, \
+    nvl(max(decode(s.param, 'NLS_LENGTH_SEMANTICS', s.value)), 'BYTE') nls_length_semantics, \
+    max(decode(s.param, 'PLSQL_CCFLAGS', s.value)) plsql_ccflags, \
+    nvl(max(decode(s.param, 'PLSCOPE_SETTINGS', s.value)), 'IDENTIFIERS:NONE, STATEMENTS:NONE') plscope_settings, \
+    0 origin_con_id from obj$ o, user$ u, object_type_map m, settings$ s where o.type# in (7, 8, 9, 11, 12, 13, 14) \
+    and o.owner# <> 0 and u.user# = o.owner# and m.type# = o.type# and s.obj# (+) = o.obj#{filter} \
+    group by o.obj#, u.name, o.name, m.name";
 
 pub(crate) const PROCEDURES: &str = "select {owner}o.name object_name, k.name procedure_name, o.obj# object_id, \
     nvl(k.subprogram_id, 1) subprogram_id, k.overload overload, m.name object_type, 'NO' aggregate, nvl(k.pipelined, \
@@ -169,14 +175,16 @@ pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.n
     c.seq# and bitand(c.property, 1) = 0{filter}";
 
 pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, decode(t.type#, 0, 'BEFORE STATEMENT', 1, \
-    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF') trigger_type, substr(decode(t.insert$, 1, ' OR \
+    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF', 5, 'COMPOUND') trigger_type, substr(decode(t.insert$, 1, ' OR \
     INSERT') || decode(t.update$, 1, ' OR UPDATE') || decode(t.delete$, 1, ' OR DELETE'), 5) triggering_event, \
     bu.name table_owner, decode(b.type#, 4, 'VIEW', 'TABLE') base_object_type, b.name table_name, cast(null as \
     varchar2(4000)) column_name, 'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname \
     referencing_names, t.whenclause when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, t.definition \
-    description, case when regexp_like(t.action#, '^((begin|declare)([^[:alnum:]_$#]|$)|<<)', 'i') then 'PL/SQL' else \
-    'CALL' end action_type, t.action# trigger_body, 'NO' crossedition, 'NO' before_statement, 'NO' \
-    before_row, 'NO' after_row, 'NO' after_statement, 'NO' instead_of_row, 'YES' fire_once, 'NO' apply_server_only \
+    description, case when regexp_like(t.action#, '^((begin|declare|compound)([^[:alnum:]_$#]|$)|<<)', 'i') then 'PL/SQL' else \
+    'CALL' end action_type, t.action# trigger_body, 'NO' crossedition, decode(bitand(t.property, 1), 1, \
+    'YES', 'NO') before_statement, decode(bitand(t.property, 2), 2, 'YES', 'NO') before_row, \
+    decode(bitand(t.property, 4), 4, 'YES', 'NO') after_row, decode(bitand(t.property, 8), 8, 'YES', 'NO') \
+    after_statement, 'NO' instead_of_row, 'YES' fire_once, 'NO' apply_server_only \
     from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = \
     t.baseobject and bu.user# (+) = b.owner#{filter}";
 

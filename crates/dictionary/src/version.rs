@@ -183,8 +183,8 @@ impl State for SequenceDef {
 
 impl State for crate::ProcedureDef {
     fn state(&self) -> u64 {
-        let crate::ProcedureDef { object, owner_id, owner, name, kind, source, valid: _, epoch: _ } = self;
-        over(((object, owner_id, owner, name, kind), source))
+        let crate::ProcedureDef { object, owner_id, owner, name, kind, source, settings, valid: _, epoch: _ } = self;
+        over(((object, owner_id, owner, name, kind), (source, settings)))
     }
 }
 

@@ -119,6 +119,25 @@ pub trait Host {
     /// Runs a function found by [`Host::function`]. The arguments have the types of its parameters.
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value>;
 
+    /// Begins a call of a pipelined function, and returns the number of the call.
+    ///
+    /// # Errors
+    /// Those of the function's arguments.
+    fn open_rows(&self, _cx: &mut ExecCtx<'_>, _function: &HostFunction, _args: &[Value]) -> Result<u64> {
+        Err(Ora::unsupported())
+    }
+
+    /// The next row of such a call; false at its end.
+    ///
+    /// # Errors
+    /// Those of the function.
+    fn fetch_row(&self, _cx: &mut ExecCtx<'_>, _function: &HostFunction, _rows: u64, _out: &mut Value) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Ends such a call before its last row.
+    fn close_rows(&self, _cx: &mut ExecCtx<'_>, _function: &HostFunction, _rows: u64) {}
+
     /// Runs a trigger of the firing; `row` is the row of a trigger for each row.
     ///
     /// # Errors

@@ -7,11 +7,30 @@ use crate::compare::{Truth, compare_values, encode_comparable};
 use crate::convert::{construct, convert, is_conversion_error};
 use crate::ctx::ExecCtx;
 use crate::machine::{Machine, copy};
+use crate::session_state::Caller;
 use crate::{function, sequence, subqueries};
 use functions::clock;
 use plan::{ArithOp, Reg, Special};
 use std::cmp::Ordering;
+use std::rc::Rc;
 use types::{Number, Result, Value};
+
+/// Runs `f`, which runs a function that the statement of `caller` calls.
+pub fn called<R>(caller: &Rc<Caller>, cx: &mut ExecCtx<'_>, f: impl FnOnce(&mut ExecCtx<'_>) -> R) -> R {
+    // A function in a statement of a trigger may not see the trigger's table either.
+    let caller = match cx.session.caller() {
+        Some(outer) if !outer.changes.is_empty() => Rc::new(caller.within(outer)),
+        _ => caller.clone(),
+    };
+    let now = Some((caller, cx.session.suspended));
+    let before = std::mem::replace(&mut cx.session.caller, now);
+    // The function's own statements are measured separately.
+    let counts = cx.session.noted.switch(false);
+    let result = f(cx);
+    cx.session.noted.switch(counts);
+    cx.session.caller = before;
+    result
+}
 
 impl Code {
     /// Evaluates the node and returns the register of the value.
@@ -125,18 +144,7 @@ impl Code {
                     let made = construct(f, values, &cx.session.nls)?;
                     return Ok(m.put(*dst, made));
                 }
-                // A function in a statement of a trigger may not see the trigger's table either.
-                let caller = match cx.session.caller() {
-                    Some(outer) if !outer.changes.is_empty() => std::rc::Rc::new(caller.within(outer)),
-                    _ => caller.clone(),
-                };
-                let now = Some((caller, cx.session.suspended));
-                let before = std::mem::replace(&mut cx.session.caller, now);
-                // The function's own statements are measured separately.
-                let counts = cx.session.noted.switch(false);
-                let result = cx.host.call(cx, f, &values);
-                cx.session.noted.switch(counts);
-                cx.session.caller = before;
+                let result = called(caller, cx, |cx| cx.host.call(cx, f, &values));
                 // If a function does not handle NO_DATA_FOUND, its value is NULL for the calling statement.
                 let value = match result {
                     Err(e) if e.is(1403) => Value::Null,

@@ -5,6 +5,7 @@ use crate::compare::Truth;
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Bloom;
 use crate::measure::Run;
+use crate::session_state::Caller;
 use crate::spill::pool::Pool;
 use crate::spill::{TempFile, rows};
 use parallel::Team;
@@ -103,10 +104,19 @@ pub struct Machine {
     pub run: Option<Box<Run>>,
     /// The servers of the plan's coordinators.
     teams: Vec<Option<Team>>,
+    /// The calls of pipelined functions in progress.
+    pub open_rows: Vec<OpenRows>,
     /// The shared cursor of the running statement.
     pub cursor: library_cache::Handle,
     /// See [`Machine::identity`]; 0: not given out yet.
     identity: u64,
+}
+
+/// A call of a pipelined function in progress.
+pub struct OpenRows {
+    pub call: u64,
+    pub function: Rc<plan::HostFunction>,
+    pub caller: Rc<Caller>,
 }
 
 /// The counts of a scan.
@@ -140,6 +150,7 @@ impl Machine {
             watched: Vec::new(),
             run: None,
             teams: Vec::new(),
+            open_rows: Vec::new(),
             cursor: library_cache::Handle::NONE,
             identity: 0,
         }

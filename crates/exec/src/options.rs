@@ -21,6 +21,8 @@ pub struct Options {
     pub temporary_tablespace: u32,
     /// Fingerprint of the session's optimizer settings.
     pub optimizer: u64,
+    /// Fingerprint of the session's settings for PL/SQL code.
+    pub plsql: u64,
     /// The optimizer settings that the planner uses.
     pub planner: plan::Optimizer,
     /// `optimizer_mode`.
@@ -48,6 +50,7 @@ impl Default for Options {
             work_area_auto: true,
             temporary_tablespace: 3,
             optimizer: 0,
+            plsql: 0,
             planner: plan::Optimizer::default(),
             optimizer_mode: "ALL_ROWS",
             timing: Timing::Sampled,

@@ -174,7 +174,7 @@ impl Host for Smon<'_> {
         not_smons()
     }
 
-    fn compile(&mut self, _: &str, _: &str, _: StoredKind, _: &str) -> Result<Vec<ErrorLine>> {
+    fn compile(&mut self, _: &str, _: &str, _: StoredKind, _: &str, _: &ddl::UnitSettings) -> Result<Vec<ErrorLine>> {
         not_smons()
     }
 

@@ -272,6 +272,8 @@ params! {
     PlsqlCodeType "plsql_code_type" Kind::Word(&["INTERPRETED", "NATIVE"]), "INTERPRETED", Both, false, "PL/SQL code-type";
     PlsqlDebug "plsql_debug" BOOL, "FALSE", Both, false, "PL/SQL debug";
     PlsqlWarnings "plsql_warnings" TEXT, "DISABLE:ALL", Both, false, "PL/SQL compiler warnings settings";
+    PlsqlCcflags "plsql_ccflags" TEXT, "", Both, false, "PL/SQL ccflags";
+    PlscopeSettings "plscope_settings" TEXT, "IDENTIFIERS:NONE", Both, false, "plscope_settings controls the compile time collection, cross reference, and storage of PL/SQL source code identifier and SQL statement data";
     UtlFileDir "utl_file_dir" TEXT, "", Static, false, "utl_file accessible directories list";
 
     // transactions
@@ -396,10 +398,6 @@ pub const WITHOUT_EFFECT: &[Param] = &[
     Param::DbBlockHashBuckets,
     Param::OptimizerAdaptivePlans,
     Param::ParallelDegreePolicy,
-    Param::PlsqlOptimizeLevel,
-    Param::PlsqlCodeType,
-    Param::PlsqlDebug,
-    Param::PlsqlWarnings,
     Param::UtlFileDir,
     Param::UndoManagement,
     Param::FastStartMttrTarget,

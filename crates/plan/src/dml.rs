@@ -1234,15 +1234,31 @@ fn firing(table: &TableDef, event: TriggerEvent, set: &[u16]) -> Option<Firing> 
     let (before, before_row, after_row, after) = Default::default();
     let mut firing = Firing { event, before, before_row, after_row, after, updated, assigned: Vec::new() };
     for trigger in all {
-        let TriggerDef { object, owner, name, kind, assigns, .. } = trigger;
+        let TriggerDef { object, owner, name, kind, assigns, points, .. } = trigger;
+        let listed = |section| Trigger { object: *object, owner: owner.clone(), name: name.clone(), section };
         let list = match kind {
+            TriggerKind::Compound => {
+                // Its variables begin and end with the statement.
+                firing.before.push(listed(Some(Section::BeforeStatement)));
+                if points & TriggerDef::BEFORE_ROW != 0 {
+                    firing.before_row.push(listed(Some(Section::BeforeRow)));
+                }
+                if points & TriggerDef::AFTER_ROW != 0 {
+                    firing.after_row.push(listed(Some(Section::AfterRow)));
+                }
+                firing.after.push(listed(Some(Section::AfterStatement)));
+                firing
+                    .assigned
+                    .extend(assigns.iter().filter(|c| table.columns[usize::from(**c)].virtual_text.is_none()));
+                continue;
+            }
             TriggerKind::BeforeStatement => &mut firing.before,
             TriggerKind::BeforeRow => &mut firing.before_row,
             TriggerKind::AfterRow => &mut firing.after_row,
             TriggerKind::AfterStatement => &mut firing.after,
             TriggerKind::InsteadOfRow => continue,
         };
-        list.push(Trigger { object: *object, owner: owner.clone(), name: name.clone() });
+        list.push(listed(None));
         if *kind == TriggerKind::BeforeRow {
             firing.assigned.extend(assigns.iter().filter(|c| table.columns[usize::from(**c)].virtual_text.is_none()));
         }

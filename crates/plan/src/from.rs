@@ -54,7 +54,11 @@ impl Compiler<'_> {
             let columns = names.iter().map(|(name, ty)| item_column(name, *ty, true)).collect();
             return Ok((self.json_input(&input.value)?, ElementShape::Json(Box::new(table)), columns));
         }
-        let value = self.expr(e)?;
+        crate::nested::check_places(e, true)?;
+        self.in_collection = true;
+        let value = self.expr(e);
+        self.in_collection = false;
+        let value = value?;
         let (objects, columns) = self.element_columns(&value.ty, e.pos.0)?;
         Ok((value, if objects { ElementShape::Objects } else { ElementShape::Values }, columns))
     }

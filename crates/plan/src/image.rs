@@ -41,6 +41,7 @@ impl Image for HostFunction {
             omitted,
             ty,
             deterministic,
+            is_pipelined,
             dependencies,
             invokers,
             caller,
@@ -60,6 +61,7 @@ impl Image for HostFunction {
         omitted.put(w);
         ty.put(w);
         deterministic.put(w);
+        is_pipelined.put(w);
         dependencies.put(w);
         invokers.put(w);
         caller.put(w);
@@ -77,6 +79,7 @@ impl Image for HostFunction {
             omitted: Image::take(r)?,
             ty: Image::take(r)?,
             deterministic: Image::take(r)?,
+            is_pipelined: Image::take(r)?,
             dependencies: Image::take(r)?,
             invokers: Image::take(r)?,
             caller: Image::take(r)?,

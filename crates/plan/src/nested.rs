@@ -19,7 +19,8 @@ pub fn columns_of(e: &Expr) -> Vec<Column> {
     }
 }
 
-/// Checks that CURSOR(subquery) is a whole item of a select list or an argument of a PL/SQL function.
+/// Checks that CURSOR(subquery) is a whole item of a select list, or an argument of a PL/SQL function there or in
+/// TABLE().
 ///
 /// # Errors
 /// ORA-22902 for any other position.
@@ -48,7 +49,8 @@ impl Compiler<'_> {
     pub fn nested_cursor(&mut self, q: &ast::Query, text: &str, pos: u32) -> Result<Expr> {
         let is_outermost = self.views.is_empty() && self.text_owners.is_empty();
         let around = self.blocks.len();
-        let in_list = self.blocks.last().is_some_and(|block| block.clause == crate::scope::Clause::Select);
+        let in_list =
+            self.in_collection || self.blocks.last().is_some_and(|block| block.clause == crate::scope::Clause::Select);
         if !is_outermost || !in_list || around > self.outer_names.len() + 1 {
             return Err(Ora::new(22902).at(pos));
         }
@@ -58,7 +60,9 @@ impl Compiler<'_> {
         // The statement's plan contains only the outer values, not the subquery.
         let subs = self.subs.len();
         self.outer_names.push((around, Vec::new()));
+        let in_collection = std::mem::take(&mut self.in_collection);
         let built = self.cursor_columns(q);
+        self.in_collection = in_collection;
         let (_, names) = self.outer_names.pop().unwrap_or_default();
         self.subs.truncate(subs);
         let columns = built?;
@@ -107,6 +111,7 @@ impl Compiler<'_> {
             omitted: Vec::new(),
             ty: DataType::Cursor,
             deterministic: false,
+            is_pipelined: false,
             dependencies: Vec::new(),
             invokers: false,
             caller: None,

@@ -314,6 +314,8 @@ pub struct Compiler<'c> {
     pub collects: Option<(DataType, DataType)>,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
+    /// The expression of TABLE() is being resolved.
+    pub in_collection: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -390,6 +392,7 @@ impl<'c> Compiler<'c> {
             pseudos: std::collections::HashMap::new(),
             tells_verdicts: true,
             outer_names: Vec::new(),
+            in_collection: false,
         }
     }
 }

@@ -105,8 +105,9 @@ pub fn instead_of(view: &ViewDef, event: TriggerEvent) -> Option<Vec<Trigger>> {
             }
     };
     let triggers = view.triggers.iter().filter(fires);
-    let triggers: Vec<Trigger> =
-        triggers.map(|t| Trigger { object: t.object, owner: t.owner.clone(), name: t.name.clone() }).collect();
+    let triggers: Vec<Trigger> = triggers
+        .map(|t| Trigger { object: t.object, owner: t.owner.clone(), name: t.name.clone(), section: None })
+        .collect();
     (!triggers.is_empty()).then_some(triggers)
 }
 

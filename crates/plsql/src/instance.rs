@@ -308,6 +308,7 @@ impl World for ExecWorld<'_, '_> {
                 name: u.name.clone(),
                 kind: kind_of(u.kind),
                 source: u.source.clone(),
+                settings: u.settings.clone(),
             })
             .collect())
     }
@@ -585,6 +586,7 @@ impl From<crate::Function> for HostFunction {
             omitted: Vec::new(),
             ty: f.ty,
             deterministic: f.deterministic,
+            is_pipelined: f.is_pipelined,
             dependencies: Vec::new(),
             invokers: f.invokers,
             caller: None,

@@ -24,6 +24,7 @@ mod ty;
 mod world;
 
 pub use code::{BindUse, Block, HostTypes, Owner};
+pub use compile::selected_source;
 pub use datum::Datum;
 pub use errors::CompileError;
 pub use instance::{ExecWorld, Services, SqlCursor};

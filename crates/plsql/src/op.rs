@@ -337,10 +337,26 @@ pub enum Op {
         a: Opd,
         coll: Opd,
     },
-    MultisetUnion {
+    Multiset {
+        op: MultisetOp,
+        distinct: bool,
         d: Opd,
         a: Opd,
         b: Opd,
+    },
+    IsSubmultiset {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    IsASet {
+        d: Opd,
+        s: Opd,
+    },
+    /// CARDINALITY.
+    Cardinality {
+        d: Opd,
+        s: Opd,
     },
     /// Calls a subprogram of the same unit; `up` is the number of levels up to its parent.
     Call {
@@ -542,6 +558,10 @@ pub enum Op {
         coll: u32,
         ty: u32,
     },
+    /// PIPE ROW: stops the function until the next row is wanted.
+    PipeRow {
+        s: Opd,
+    },
     /// The collection of an SQL value.
     CollOf {
         d: Opd,
@@ -712,6 +732,13 @@ pub struct StaticSql {
     pub other: bool,
     /// The columns that the code around a query expects.
     pub columns: SqlColumns,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum MultisetOp {
+    Union,
+    Intersect,
+    Except,
 }
 
 /// Columns of a static query at its compilation. A call continues while DDL changes the objects that the query reads.

@@ -10,11 +10,11 @@ use crate::machine::{Cursors, Machine};
 use crate::packages::output::Output;
 use crate::packages::random::Random;
 use crate::world::World;
-use std::any::{Any, TypeId};
+use std::any::{self, Any};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{Ora, Result};
+use types::{Ora, Result, TypeId};
 
 /// Largest depth of SQL calling PL/SQL that runs SQL, and so on: beyond it ORA-00036.
 const LEVELS_MAX: u32 = 50;
@@ -31,7 +31,7 @@ pub struct Plsql<C> {
     output: RefCell<Output>,
     random: RefCell<Random>,
     /// The session's data of built-in packages, by type.
-    own: RefCell<HashMap<TypeId, Box<dyn Any>>>,
+    own: RefCell<HashMap<any::TypeId, Box<dyn Any>>>,
     pub(crate) functions: RefCell<Vec<Rc<SubSym>>>,
     args: RefCell<Vec<Vec<Datum>>>,
     level: Cell<u32>,
@@ -39,8 +39,29 @@ pub struct Plsql<C> {
     /// Implicit results of the client's call.
     pub(crate) results: RefCell<Vec<Datum>>,
     pub(crate) takes_results: Cell<bool>,
+    /// The variables of compound triggers by trigger, depth of the statement, and event.
+    pub(crate) compounds: RefCell<HashMap<(u32, u32, u8), Compound>>,
+    /// Calls of pipelined functions whose rows are being fetched, by number.
+    pub(crate) pipes: RefCell<HashMap<u64, Pipe>>,
+    pub(crate) next_pipe: Cell<u64>,
     /// The number of the call in progress, from 1.
     pub(crate) call: Cell<u64>,
+}
+
+/// A call of a pipelined function whose rows are being fetched.
+pub(crate) struct Pipe {
+    pub(crate) machine: Machine,
+    /// The call, until its first row.
+    pub(crate) start: Option<(Rc<Compiled>, u32)>,
+    pub(crate) sub: Rc<SubSym>,
+    /// The type of its rows, if they are records.
+    pub(crate) row: TypeId,
+}
+
+/// The variables of a compound trigger for one statement: a frame that waits for the sections.
+pub(crate) struct Compound {
+    pub(crate) machine: Machine,
+    pub(crate) unit: Rc<Compiled>,
 }
 
 /// The variables of a package.
@@ -76,6 +97,9 @@ impl<C: 'static> Plsql<C> {
             cursors: Cursors::default(),
             results: RefCell::default(),
             takes_results: Cell::new(true),
+            compounds: RefCell::default(),
+            pipes: RefCell::default(),
+            next_pipe: Cell::new(1),
             call: Cell::new(1),
         }
     }
@@ -87,6 +111,9 @@ impl<C: 'static> Plsql<C> {
 
     /// Notes the end of the session's call, and with it the runs of all units.
     pub fn end_call(&self) {
+        if !self.compounds.borrow().is_empty() {
+            self.compounds.borrow_mut().clear();
+        }
         self.call.set(self.call.get() + 1);
     }
 
@@ -97,6 +124,20 @@ impl<C: 'static> Plsql<C> {
 
     /// Runs `f` on a machine of the session's pool.
     pub(crate) fn on_machine<R>(&self, f: impl FnOnce(&mut Machine) -> R) -> Result<R> {
+        self.at_level(|| {
+            let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
+            m.forget_implicit();
+            let r = f(&mut m);
+            self.machines.borrow_mut().push(m);
+            r
+        })
+    }
+
+    /// Runs `f` one level of SQL and PL/SQL deeper.
+    ///
+    /// # Errors
+    /// ORA-00036, ORA-04030.
+    pub(crate) fn at_level<R>(&self, f: impl FnOnce() -> R) -> Result<R> {
         if self.level.get() >= LEVELS_MAX {
             return Err(Ora::with(36, &[&LEVELS_MAX]));
         }
@@ -104,12 +145,14 @@ impl<C: 'static> Plsql<C> {
             return Err(Ora::with(4030, &[&"64", &"koh-kghu call ", &"pl/sql stack"]));
         }
         self.level.set(self.level.get() + 1);
-        let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
-        m.forget_implicit();
-        let r = f(&mut m);
-        self.machines.borrow_mut().push(m);
+        let r = f();
         self.level.set(self.level.get() - 1);
         Ok(r)
+    }
+
+    /// The depth of SQL that calls PL/SQL that runs SQL, and so on.
+    pub(crate) fn depth(&self) -> u32 {
+        self.level.get()
     }
 
     /// Takes up to `max` finished lines of DBMS_OUTPUT.
@@ -126,6 +169,7 @@ impl<C: 'static> Plsql<C> {
     /// Closes every open cursor and drops package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
     pub fn reset(&self) {
         self.reset_packages();
+        self.pipes.borrow_mut().clear();
         self.units.forget();
         self.output.borrow_mut().set(false, None);
     }
@@ -141,7 +185,7 @@ impl<C: 'static> Plsql<C> {
     /// Applies `f` to the session's data of a built-in package. `f` must not run PL/SQL or SQL.
     pub(crate) fn with_own<T: Default + 'static, R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let mut own = self.own.borrow_mut();
-        let data = own.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        let data = own.entry(any::TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
         f(data.downcast_mut().expect("its key is its type"))
     }
 

@@ -35,6 +35,8 @@ pub struct StoredUnit {
     pub kind: sql::plsql::ast::UnitKind,
     /// From the word PROCEDURE, FUNCTION, PACKAGE or TYPE on.
     pub source: String,
+    /// Its settings by name in upper case: PLSQL_CCFLAGS and others.
+    pub settings: Rc<[(String, String)]>,
 }
 
 /// A column of the table of a trigger.
@@ -175,9 +177,13 @@ pub trait World {
     fn definer(&self) -> Option<String> {
         None
     }
-    /// The settings that the code of a unit depends on: NLS, length semantics, optimizer.
+    /// The settings that code depends on: NLS, length semantics, and the others.
     fn settings(&self) -> [u64; 3] {
         [0; 3]
+    }
+    /// The session's settings for new units, by name in upper case: PLSQL_CCFLAGS and others.
+    fn unit_settings(&self) -> Rc<[(String, String)]> {
+        Rc::default()
     }
     /// Reports that the session links a stored unit to run it, and copies the image of its code from the library cache,
     /// if the session may use one and it exists for its settings. `body`: the unit has a body, which has the code.

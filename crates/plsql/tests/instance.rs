@@ -156,6 +156,7 @@ impl Session {
             name: header.name.name,
             kind,
             source: source.into(),
+            settings: Default::default(),
             valid: true,
             epoch: 0,
         }));

@@ -98,6 +98,9 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
                 core.require(SystemPrivilege::AlterSession).map_err(at)?;
             }
             nls::check_format(name, value, &session.nls).map_err(at)?;
+            if name == "PLSQL_CCFLAGS" {
+                crate::units::check_setting(Param::PlsqlCcflags, value).map_err(at)?;
+            }
             let (param, _) = core.params.borrow_mut().alter_session(name, value).map_err(at)?;
             apply(core, session, param)
         }
@@ -188,6 +191,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     let degree = params.number(Param::CpuCount).max(1) * params.number(Param::ParallelThreadsPerCpu).max(1);
     session.options.planner.parallel.degree = degree as u32;
     session.options.optimizer = params.fingerprint(OPTIMIZER);
+    session.options.plsql = params.fingerprint(crate::units::SETTINGS);
     if session.options.planner.parallel.query != ParallelQuery::Enabled {
         let mut hasher = std::hash::DefaultHasher::new();
         (session.options.optimizer, session.options.planner.parallel.query).hash(&mut hasher);

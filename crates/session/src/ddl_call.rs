@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::units::sort_errors;
 use crate::world::World;
-use ddl::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage};
+use ddl::{CompiledTrigger, Described, Host, Outcome, Parts, SessionNames, Storage, UnitSettings};
 use dictionary::statistics_request::StatisticsRequest;
 use dictionary::{Catalog, Dictionary, ErrorLine, ObjectKind, Resolved, SALT_BYTES, TableDef, UserId, Verdict};
 use exec::{Cursor, ExecCtx};
@@ -319,21 +319,47 @@ impl Host for DdlHost<'_> {
         self.cx.session.temporaries.empty(&self.core.p, &self.core.shared, table);
     }
 
-    fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<ErrorLine>> {
+    fn compile(
+        &mut self,
+        owner: &str,
+        _name: &str,
+        _kind: StoredKind,
+        source: &str,
+        settings: &UnitSettings,
+    ) -> Result<Vec<ErrorLine>> {
         let mut world = World { cx: self.cx.reborrow(), core: self.core };
-        let mut errors = self.core.plsql.check(&mut world, owner, source)?;
+        let mut errors = self.core.plsql.check(&mut world, owner, source, settings.clone())?;
         sort_errors(&mut errors);
         Ok(errors.into_iter().map(|e| ErrorLine { line: e.line, column: e.column, text: e.text }).collect())
     }
 
-    fn compile_trigger(&mut self, owner: &str, source: &str, table: ObjectId) -> Result<CompiledTrigger> {
+    fn unit_settings(&self) -> UnitSettings {
+        crate::units::unit_settings(self.core)
+    }
+
+    fn unit_setting(&self, name: &str, value: &str) -> Result<(String, String)> {
+        crate::units::unit_setting(name, value)
+    }
+
+    fn selected(&mut self, owner: &str, source: &str, settings: &UnitSettings) -> String {
         let mut world = World { cx: self.cx.reborrow(), core: self.core };
-        let CheckedTrigger { mut errors, new_read, new_assigned, old_read } =
-            self.core.plsql.check_trigger(&mut world, owner, source, table.0)?;
+        self.core.plsql.selected(&mut world, owner, source, settings.clone())
+    }
+
+    fn compile_trigger(
+        &mut self,
+        owner: &str,
+        source: &str,
+        settings: &UnitSettings,
+        table: ObjectId,
+    ) -> Result<CompiledTrigger> {
+        let mut world = World { cx: self.cx.reborrow(), core: self.core };
+        let CheckedTrigger { mut errors, new_read, new_assigned, old_read, points } =
+            self.core.plsql.check_trigger(&mut world, owner, source, settings.clone(), table.0)?;
         sort_errors(&mut errors);
         let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
         let errors = errors.into_iter().map(line).collect();
-        Ok(CompiledTrigger { errors, new_read, new_assigned, old_read })
+        Ok(CompiledTrigger { errors, new_read, new_assigned, old_read, points })
     }
 
     fn take_verdicts(&mut self) -> Vec<Verdict> {

@@ -36,6 +36,26 @@ impl Core {
     }
 }
 
+impl Core {
+    /// Runs `f`, which runs a function, with the names and privileges of the function's caller.
+    fn as_caller<R>(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        function: &HostFunction,
+        f: impl FnOnce(&mut World<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Some((owner, name)) = &function.caller else {
+            let mut world = World { cx: cx.reborrow(), core: self };
+            return self.outside_ddl(|| f(&mut world));
+        };
+        self.enter(cx.session, Identity::definer(*owner), name);
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let result = self.outside_ddl(|| f(&mut world));
+        self.leave(cx.session);
+        result
+    }
+}
+
 impl exec::Host for Core {
     fn epoch(&self) -> u64 {
         self.instance.storage().dictionary.epoch()
@@ -120,15 +140,20 @@ impl exec::Host for Core {
         if function.handle == exec::NESTED_CURSOR {
             return self.open_nested(cx, function, args);
         }
-        let Some((owner, name)) = &function.caller else {
-            let mut world = World { cx: cx.reborrow(), core: self };
-            return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
-        };
-        self.enter(cx.session, Identity::definer(*owner), name);
-        let mut world = World { cx: cx.reborrow(), core: self };
-        let result = self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
-        self.leave(cx.session);
-        result
+        self.as_caller(cx, function, |world| self.plsql.call(world, function.handle, args, &function.omitted))
+    }
+
+    fn open_rows(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<u64> {
+        self.as_caller(cx, function, |world| self.plsql.open_rows(world, function.handle, args, &function.omitted))
+    }
+
+    fn fetch_row(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, rows: u64, out: &mut Value) -> Result<bool> {
+        self.as_caller(cx, function, |world| self.plsql.fetch_row(world, rows, out))
+    }
+
+    fn close_rows(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, rows: u64) {
+        // The statement has its result: an error of the handler of NO_DATA_NEEDED has nowhere to go.
+        let _ = self.as_caller(cx, function, |world| self.plsql.close_rows(world, rows));
     }
 
     fn fire(

@@ -176,6 +176,10 @@ impl plsql::World for World<'_> {
         units::settings(self)
     }
 
+    fn unit_settings(&self) -> std::rc::Rc<[(String, String)]> {
+        units::unit_settings(self.core)
+    }
+
     fn unit_image(&mut self, unit: &StoredUnit, body: bool, image: &mut Vec<u8>) -> Option<plsql::UnitImage> {
         units::image(self, unit, body, image)
     }

@@ -3,10 +3,11 @@
 use crate::core::Core;
 use crate::world::World;
 use dictionary::{Catalog, ErrorLine, ObjectDef, ObjectKind, ProcedureDef, SessionCatalog, UnitKind, Verdict};
+use params::Param;
 use plsql::{StoredUnit, TriggerColumn, TriggerTable};
 use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::rc::Rc;
-use types::{ObjectId, Result};
+use types::{ObjectId, Ora, Result};
 
 /// The units with that name, with their sources.
 pub fn stored(world: &mut World<'_>, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
@@ -17,6 +18,7 @@ pub fn stored(world: &mut World<'_>, owner: Option<&str>, name: &str) -> Result<
         name: u.name.clone(),
         kind: unit_kind(u.kind),
         source: u.source.clone(),
+        settings: u.settings.clone(),
     };
     Ok(units.iter().map(unit).collect())
 }
@@ -40,9 +42,9 @@ pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit,
     image.checked()?;
     let Some((unit, base)) = unit.zip(base) else { return Ok(None) };
     let Some(table) = trigger_table(world, base.0)? else { return Ok(None) };
-    let ProcedureDef { owner, name, source, .. } = &*unit;
-    let (owner, name, source) = (owner.clone(), name.clone(), source.clone());
-    Ok(Some((StoredUnit { owner, name, kind: UnitKindOfText::Trigger, source }, table)))
+    let ProcedureDef { owner, name, source, settings, .. } = &*unit;
+    let (owner, name, source, settings) = (owner.clone(), name.clone(), source.clone(), settings.clone());
+    Ok(Some((StoredUnit { owner, name, kind: UnitKindOfText::Trigger, source, settings }, table)))
 }
 
 /// The columns of a table or view that a trigger on it may name.
@@ -107,7 +109,42 @@ pub fn runs(world: &mut World<'_>, owner: &str, name: &str) -> Result<bool> {
 /// The settings that decide the meaning of compiled code.
 pub fn settings(world: &World<'_>) -> [u64; 3] {
     let session = &world.cx.session;
-    [session.nls_fingerprint(), session.nls.length_semantics as u64, session.options.optimizer]
+    let others = session.options.optimizer ^ session.options.plsql.rotate_left(1);
+    [session.nls_fingerprint(), session.nls.length_semantics as u64, others]
+}
+
+/// The parameters that PL/SQL code may ask for by `$$name`, and that are kept with each unit.
+pub const SETTINGS: &[Param] = &[
+    Param::PlsqlCcflags,
+    Param::PlsqlOptimizeLevel,
+    Param::PlsqlCodeType,
+    Param::PlsqlDebug,
+    Param::PlsqlWarnings,
+    Param::NlsLengthSemantics,
+    Param::PlscopeSettings,
+];
+
+/// The session's settings for new units that are not the usual ones.
+pub fn unit_settings(core: &Core) -> Rc<[(String, String)]> {
+    let params = core.params.borrow();
+    let set = SETTINGS.iter().map(|param| (param.name().to_uppercase(), params.get(*param), param.def().default));
+    set.filter(|(_, value, usual)| value != usual).map(|(name, value, _)| (name, value)).collect()
+}
+
+/// A setting of ALTER … COMPILE.
+///
+/// # Errors
+/// ORA-00922 for another parameter; those of a bad value.
+pub fn unit_setting(name: &str, value: &str) -> Result<(String, String)> {
+    let param = SETTINGS.iter().find(|param| param.name().eq_ignore_ascii_case(name)).ok_or_else(|| Ora::new(922))?;
+    check_setting(*param, value)?;
+    Ok((param.name().to_uppercase(), params::value::normalise(param.def(), value)?))
+}
+
+/// ORA-39962 for a malformed `plsql_ccflags`.
+pub fn check_setting(param: Param, value: &str) -> Result<()> {
+    let is_bad = param == Param::PlsqlCcflags && sql::plsql::conditional_flags(value).is_none();
+    if is_bad { Err(Ora::new(39962)) } else { Ok(()) }
 }
 
 /// Copies the image of a compiled unit, if other sessions have left one.

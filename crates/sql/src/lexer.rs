@@ -414,8 +414,15 @@ impl Lexer<'_> {
             ';' => TokenKind::Semicolon,
             '%' => TokenKind::Percent,
             '@' => TokenKind::At,
-            // `$$UNIT` and `$IF` of PL/SQL are handled by its preprocessor.
             '?' => TokenKind::Question,
+            '$' => {
+                // `$IF` and `$$UNIT` of PL/SQL are one token for its parser, and invalid in SQL.
+                self.next_is(b'$');
+                if self.char_here().is_some_and(is_word_start) {
+                    self.skip_word();
+                }
+                TokenKind::Error(911)
+            }
             _ => TokenKind::Error(911),
         }
     }

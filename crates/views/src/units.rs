@@ -6,7 +6,8 @@
 
 use crate::column::{Row, Type, Type::*, n, t, yes};
 use crate::source::Source;
-use dictionary::{ObjectKind, UnitKind};
+use dictionary::image::Image;
+use dictionary::{ObjectKind, ProcedureDef, UnitKind};
 use exec::{Cursor, ExecCtx};
 use sql::plsql::ast::{Declaration, Mode, Subprogram, TypeKind, TypeRef, Unit};
 use std::collections::HashMap;
@@ -74,7 +75,9 @@ fn units(s: &Source<'_>) -> Result<Vec<(ObjectId, bool, String)>> {
     let mut list = Vec::new();
     for object in image.objects_of_kinds(&[ObjectKind::Procedure, ObjectKind::Function, ObjectKind::Package]) {
         let unit = image.unit(object.object).filter(|unit| !unit.source.is_empty());
-        list.extend(unit.map(|unit| (object.object, unit.kind == UnitKind::Package, unit.source.clone())));
+        let Some(unit) = unit else { continue };
+        let is_package = unit.kind == UnitKind::Package;
+        list.push((object.object, is_package, selected(&image, &unit)));
     }
     for (object, name, _) in dictionary::built_in_packages() {
         let source = plsql::packages::specification(name);
@@ -82,6 +85,28 @@ fn units(s: &Source<'_>) -> Result<Vec<(ObjectId, bool, String)>> {
     }
     image.checked()?;
     Ok(list)
+}
+
+/// The text that the directives of a unit select.
+fn selected(image: &Image, unit: &ProcedureDef) -> String {
+    let as_stored = |unit: &ProcedureDef, kind: sql::plsql::ast::UnitKind| plsql::StoredUnit {
+        owner: unit.owner.clone(),
+        name: unit.name.clone(),
+        kind,
+        source: unit.source.clone(),
+        settings: unit.settings.clone(),
+    };
+    let kind = match unit.kind {
+        UnitKind::Package => sql::plsql::ast::UnitKind::Package,
+        UnitKind::Function => sql::plsql::ast::UnitKind::Function,
+        _ => sql::plsql::ast::UnitKind::Procedure,
+    };
+    let mut stored = |schema: Option<&str>, name: &str| {
+        let schema = image.user_named(schema.unwrap_or(&unit.owner))?;
+        let package = image.find(schema.id, ObjectKind::Package, name)?;
+        Some(as_stored(&*image.unit(package.object)?, sql::plsql::ast::UnitKind::Package))
+    };
+    plsql::selected_source(&as_stored(unit, kind), &mut stored).into_owned()
 }
 
 fn overload(of: &Shown) -> Value {

@@ -168,6 +168,7 @@ impl Image {
             delete: on(trigger::DELETE),
             columns: listed,
             assigns: positions(trigger::NEWOUT),
+            points: as_i64(&row[trigger::PROPERTY]).unwrap_or(0) as u8,
         })
     }
 

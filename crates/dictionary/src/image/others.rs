@@ -3,8 +3,8 @@
 use super::numbers::big;
 use super::picture::Image;
 use super::property;
-use crate::base::{self, Base, seq, source};
-use crate::rows::{as_i64, as_text, as_u32};
+use crate::base::{self, Base, seq, settings, source};
+use crate::rows::{Row, as_i64, as_text, as_u32};
 use crate::*;
 use std::rc::Rc;
 use types::{ObjectId, Result};
@@ -60,6 +60,9 @@ impl Image {
         };
         let mut lines = self.rows(Base::Source, source::OBJ, object.0);
         lines.sort_by_key(|row| as_i64(&row[source::LINE]));
+        let of = self.rows(Base::Settings, settings::OBJ, object.0);
+        let setting =
+            |row: &Row| (as_text(&row[settings::PARAM]).to_owned(), as_text(&row[settings::VALUE]).to_owned());
         let unit = Rc::new(ProcedureDef {
             object,
             owner_id: def.owner_id,
@@ -67,6 +70,7 @@ impl Image {
             name: def.name.clone(),
             kind,
             source: lines.iter().map(|row| as_text(&row[source::SOURCE])).collect(),
+            settings: of.iter().map(setting).collect(),
             valid: def.valid,
             epoch: self.epoch(),
         });

@@ -341,6 +341,7 @@ impl Cursor {
         {
             cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
         }
+        self.m.end_rows(None, cx);
         self.m.end_teams(cx.p);
         self.m.temporary.clear(cx.shared.txns.space().temp());
         if let Some(snapshot) = self.m.take_early_snapshot() {

@@ -1,28 +1,59 @@
-//! The elements of a value: TABLE(collection) and JSON_TABLE.
+//! TABLE(collection) and JSON_TABLE: the elements of a value, or the rows of a pipelined function or of a document.
 
 use crate::code::Code;
 use crate::ctx::ExecCtx;
-use crate::machine::Machine;
+use crate::eval::called;
+use crate::machine::{Machine, OpenRows};
 use json::TableRows;
 use plan::Reg;
 use std::sync::Arc;
 use types::{Composite, Result, Value};
 
-/// TABLE(collection).
+impl Machine {
+    /// Ends the call with that number, or all calls of pipelined functions, whose further rows are not wanted.
+    pub fn end_rows(&mut self, call: Option<u64>, cx: &mut ExecCtx<'_>) {
+        let is_it = |open: &OpenRows| call.is_none_or(|call| open.call == call);
+        while let Some(at) = self.open_rows.iter().rposition(is_it) {
+            let OpenRows { call, function, caller } = self.open_rows.remove(at);
+            called(&caller, cx, |cx| cx.host.close_rows(cx, &function, call));
+        }
+    }
+}
+
+/// The rows of TABLE(collection).
 pub struct Elements {
     value: Code,
     objects: bool,
     columns: Vec<(u16, Reg)>,
     collection: Option<Arc<Composite>>,
     at: usize,
+    /// The number of the call of a pipelined function, and its last row.
+    call: Option<u64>,
+    row: Value,
 }
 
 impl Elements {
     pub fn new(value: Code, objects: bool, columns: Vec<(u16, Reg)>) -> Elements {
-        Elements { value, objects, columns, collection: None, at: 0 }
+        Elements { value, objects, columns, collection: None, at: 0, call: None, row: Value::Null }
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(call) = self.call.take() {
+            m.end_rows(Some(call), cx);
+        }
+        if let Code::Call(function, args, _, caller) = &self.value
+            && function.is_pipelined
+        {
+            let mut values = Vec::with_capacity(args.len());
+            for argument in args {
+                let r = argument.eval(m, cx)?;
+                values.push(m.value(r).clone());
+            }
+            let call = called(caller, cx, |cx| cx.host.open_rows(cx, function, &values))?;
+            m.open_rows.push(OpenRows { call, function: function.clone(), caller: caller.clone() });
+            self.call = Some(call);
+            return Ok(());
+        }
         let r = self.value.eval(m, cx)?;
         self.at = 0;
         self.collection = match m.value(r) {
@@ -34,9 +65,32 @@ impl Elements {
     }
 
     #[inline(never)]
-    pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
-        let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else { return Ok(false) };
-        self.at += 1;
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let element = match self.call {
+            Some(call) => {
+                let Code::Call(function, _, _, caller) = &self.value else { return Ok(false) };
+                let row = &mut self.row;
+                let fetched = match called(caller, cx, |cx| cx.host.fetch_row(cx, function, call, row)) {
+                    // Oracle ends the rows of a function that does not handle NO_DATA_FOUND.
+                    Err(e) if e.is(1403) => Ok(false),
+                    fetched => fetched,
+                };
+                if !matches!(fetched, Ok(true)) {
+                    m.open_rows.retain(|open| open.call != call);
+                    self.call = None;
+                    self.collection = None;
+                    return fetched;
+                }
+                &self.row
+            }
+            None => {
+                let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else {
+                    return Ok(false);
+                };
+                self.at += 1;
+                element
+            }
+        };
         for &(column, reg) in &self.columns {
             let value = match (self.objects, element) {
                 (false, value) => value.clone(),

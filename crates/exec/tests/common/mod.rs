@@ -262,6 +262,7 @@ impl Host for TestHost {
             omitted: Vec::new(),
             ty: types::DataType::NUMBER,
             deterministic: false,
+            is_pipelined: false,
             dependencies: Vec::new(),
             nested: Vec::new(),
         }))

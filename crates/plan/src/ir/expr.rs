@@ -158,6 +158,8 @@ pub struct HostFunction {
     pub omitted: Vec<usize>,
     pub ty: DataType,
     pub deterministic: bool,
+    /// Its rows are fetched one by one.
+    pub is_pipelined: bool,
     /// Objects a cached result depends on.
     pub dependencies: Vec<types::ObjectId>,
     /// Whether it runs with invoker's rights.

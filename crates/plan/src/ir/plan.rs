@@ -108,6 +108,29 @@ pub struct Trigger {
     pub object: types::ObjectId,
     pub owner: String,
     pub name: String,
+    /// The section of a compound trigger.
+    pub section: Option<Section>,
+}
+
+/// The sections of a compound trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum Section {
+    BeforeStatement,
+    BeforeRow,
+    AfterRow,
+    AfterStatement,
+}
+
+impl Section {
+    /// The words of the section.
+    pub fn name(self) -> &'static str {
+        match self {
+            Section::BeforeStatement => "BEFORE STATEMENT",
+            Section::BeforeRow => "BEFORE EACH ROW",
+            Section::AfterRow => "AFTER EACH ROW",
+            Section::AfterStatement => "AFTER STATEMENT",
+        }
+    }
 }
 
 /// The enabled triggers of a table for one event, each list in the order of firing.

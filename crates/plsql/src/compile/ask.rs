@@ -34,6 +34,17 @@ pub(super) trait Interfaces {
         name: &str,
         schema: &str,
     ) -> Result<Option<Interface>>;
+    /// The specification of a package, stored or built in; `None` when it does not exist or is not visible.
+    ///
+    /// # Errors
+    /// Those of the dictionary.
+    fn named_package<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<StoredUnit>>;
     /// As [`Units::loaded_type`].
     ///
     /// # Errors

@@ -21,6 +21,14 @@ impl<W: World> Compiler<'_, W> {
         function: bool,
     ) -> CResult<Option<Val>> {
         let sub = self.choose(subs, args, ident, function)?;
+        if sub.is_pipelined && !self.calls_pipelined {
+            return Err(self.pls(653, &[], ident.pos));
+        }
+        if let SubTarget::External(e) = &sub.target
+            && !self.has_access(&e.owner, &sub.accessible_by)
+        {
+            return Err(self.pls(904, &[&sub.name], ident.pos));
+        }
         let matched = self.match_arguments(&sub, args, ident)?;
         if matches!(&sub.target, SubTarget::External(e) if !e.owner.is_empty()) {
             args.iter().for_each(|argument| self.note_passed(&argument.value));
@@ -92,6 +100,17 @@ impl<W: World> Compiler<'_, W> {
         let wanted = sub.parameters.first()?.ty.scalar()?;
         let is_same = path.ty.scalar().is_some_and(|s| s.ty == wanted.ty && !s.not_null);
         if is_lobs && is_same { direct(path) } else { None }
+    }
+
+    /// Whether the unit that is compiled is one of those of ACCESSIBLE BY; all are if there are none.
+    pub(super) fn has_access(&self, owner: &str, list: &[Accessor]) -> bool {
+        let is_it = |accessor: &Accessor| {
+            let of = if accessor.owner.is_empty() { owner } else { &accessor.owner };
+            accessor.name == self.unit
+                && of == self.owner
+                && accessor.kind.is_none_or(|kind| self.inquiries.is_of_kind(kind))
+        };
+        list.is_empty() || list.iter().any(is_it)
     }
 
     fn window_start(&self) -> u32 {

@@ -1,5 +1,6 @@
 //! The compiler of one unit: its state, and the writing of code.
 
+use super::conditional::Inquiries;
 use super::scope::{Loc, Rows, Scope, SubSym};
 use super::units::Units;
 use crate::datum::Datum;
@@ -8,7 +9,7 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{AuthId, Pos};
-use sql::plsql::line_column;
+use sql::plsql::{StaticValue, line_column};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -71,6 +72,8 @@ pub(super) struct FnState {
     /// `None` in a procedure or block.
     pub(super) returns: Option<Ty>,
     pub(super) function: bool,
+    /// The type of the rows of a pipelined function.
+    pub(super) pipes: Option<Ty>,
     pub(super) labels: Vec<GotoLabel>,
     pub(super) gotos: Vec<GotoJump>,
     pub(super) blocks: Vec<usize>,
@@ -99,6 +102,7 @@ impl FnState {
             handlers: 0,
             returns: None,
             function: false,
+            pipes: None,
             labels: Vec::new(),
             gotos: Vec::new(),
             blocks: Vec::new(),
@@ -122,6 +126,8 @@ pub(super) struct Compiler<'a, W: World> {
     /// The unit's name; empty for an anonymous block.
     pub(super) unit: String,
     pub(super) authid: AuthId,
+    /// The values of `$$name`.
+    pub(super) inquiries: Inquiries,
     pub(super) pool: Pool,
     pub(super) consts: HashMap<String, u32>,
     pub(super) procs: Vec<Option<Rc<Proc>>>,
@@ -132,6 +138,8 @@ pub(super) struct Compiler<'a, W: World> {
     pub(super) problems: Vec<Problem>,
     /// Host binds of an anonymous block.
     pub(super) binds: sql::Names,
+    /// The block calls a pipelined function for its rows.
+    pub(super) calls_pipelined: bool,
     /// Their types, if known.
     pub(super) bind_types: HashMap<String, Ty>,
     pub(super) package_slots: u32,
@@ -172,6 +180,7 @@ impl<'a, W: World> Compiler<'a, W> {
             owner: owner.to_string(),
             unit: unit.to_string(),
             authid: AuthId::default(),
+            inquiries: Inquiries::default(),
             pool: Pool::default(),
             consts: HashMap::new(),
             rows: None,
@@ -183,6 +192,7 @@ impl<'a, W: World> Compiler<'a, W> {
             lines,
             problems: Vec::new(),
             binds: sql::Names::default(),
+            calls_pipelined: false,
             bind_types: HashMap::new(),
             package_slots: 0,
             layout: 0,
@@ -303,6 +313,17 @@ impl<'a, W: World> Compiler<'a, W> {
             self.pool.functions.push(function);
             self.pool.functions.len() - 1
         }) as u32
+    }
+
+    /// The value of `$$name`.
+    pub(super) fn inquiry(&mut self, name: &str, pos: Pos) -> Val {
+        let (line, _) = line_column(self.text, pos);
+        match self.inquiries.value(name, line) {
+            StaticValue::Null => Val { o: self.null(), ty: Ty::Null },
+            StaticValue::Boolean(is_true) => Val { o: self.constant(Value::Boolean(is_true)), ty: Ty::BOOLEAN },
+            StaticValue::Integer(n) => Val { o: self.constant(Value::Number(n.into())), ty: Ty::INTEGER },
+            StaticValue::Text(text) => Val { o: self.constant(Value::text(text.as_str())), ty: Ty::TEXT },
+        }
     }
 
     pub(super) fn null(&mut self) -> Opd {

@@ -1,6 +1,7 @@
 //! Declarations.
 
 use super::compiler::{CResult, Compiler, FnState};
+use super::piped::is_piped;
 use super::scope::*;
 use super::sqlgen::locks_rows;
 use crate::datum::Datum;
@@ -33,6 +34,11 @@ impl<W: World> Compiler<'_, W> {
             Declaration::Variable(v) => self.variable(v),
             Declaration::Type { name, definition } => {
                 let ty = self.type_definition(definition)?;
+                if let ast::TypeDefinition::RefCursor { returns: Some(returns) } = definition
+                    && let row @ Ty::Record(_) = self.type_ref(returns)?
+                {
+                    self.note_row(&name.name, row);
+                }
                 self.declare(name, Symbol::Type(ty))
             }
             Declaration::Subtype { name, base, not_null, range } => {
@@ -107,6 +113,11 @@ impl<W: World> Compiler<'_, W> {
         let result = self.initialise(&loc, &ty, default.as_ref());
         // The name is declared even if its value is invalid, so that one mistake gives one error.
         let access = if *constant { Access::Constant } else { Access::Free };
+        if let (Ty::Cursor, TypeKind::Named { path, sizes: _, unit: _ }) = (&ty, &v.ty.kind)
+            && let Some(row) = self.row_of(path)?
+        {
+            self.note_row(&name.name, row);
+        }
         self.declare(name, Symbol::Var(Var { loc, ty, access }))?;
         result
     }
@@ -318,11 +329,10 @@ impl<W: World> Compiler<'_, W> {
             parallel_enable: _,
             result_cache: _,
         } = &s.attributes;
-        if let Some(pos) = pipelined {
-            return Err(self.pls(707, &[&"PIPELINED"], *pos));
-        }
-        if let Some(pos) = accessible_by {
-            return Err(self.pls(707, &[&"ACCESSIBLE BY"], *pos));
+        if let Some(pos) = pipelined
+            && !returns.as_ref().is_some_and(is_piped)
+        {
+            return Err(self.pls(630, &[], *pos));
         }
         let known = match self.scopes.last().and_then(|sc| sc.names.get(&s.name.name)) {
             Some(Symbol::Subs(list)) => list.clone(),
@@ -347,6 +357,8 @@ impl<W: World> Compiler<'_, W> {
                     returns: returns.clone(),
                     target: self.new_proc(),
                     deterministic: *deterministic,
+                    is_pipelined: pipelined.is_some(),
+                    accessible_by: accessors(accessible_by),
                     overload: known.len() as u32 + 1,
                 });
                 let mut list = known;
@@ -380,6 +392,10 @@ impl<W: World> Compiler<'_, W> {
         let line = self.line;
         self.f.function = returns.is_some();
         self.f.returns = returns.clone();
+        self.f.pipes = match &returns {
+            Some(Ty::Coll(c)) if s.attributes.pipelined.is_some() => Some(c.element.clone()),
+            _ => None,
+        };
         self.scopes.push(Scope { labels: vec![s.name.name.clone()], ..Scope::default() });
         let first = self.slots(parameters.len() as u32);
         for (i, p) in parameters.iter().enumerate() {
@@ -408,7 +424,7 @@ impl<W: World> Compiler<'_, W> {
         self.body(body);
         self.check_forward(body);
         self.set_pos(body.end_pos);
-        if returns.is_some() {
+        if returns.is_some() && self.f.pipes.is_none() {
             self.emit(Op::NoReturn);
         } else {
             self.emit(Op::Return);

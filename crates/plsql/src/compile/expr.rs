@@ -3,6 +3,7 @@
 use super::compiler::{CResult, Compiler, Val};
 use super::operators::{comparison, is_comparison, is_operator, is_simple, is_whole_literal};
 use super::symbols::{Operands, Res, TargetRef, shown_name};
+use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
@@ -28,6 +29,9 @@ impl<W: World> Compiler<'_, W> {
             ExprKind::Null => Ok(Val { o: self.null(), ty: Ty::Null }),
             ExprKind::Boolean(b) => Ok(Val { o: self.constant(Value::Boolean(*b)), ty: Ty::BOOLEAN }),
             ExprKind::Number(text) => self.number(text, e.pos),
+            // Only qualified expressions have choices.
+            ExprKind::Association { choices: _, value: _ } => Err(self.pls(382, &[], e.pos)),
+            ExprKind::Inquiry(name) => Ok(self.inquiry(name, e.pos)),
             ExprKind::String(s) => {
                 let len = s.len() as u32;
                 let o = self.constant(Value::text(s.as_str()));
@@ -99,6 +103,25 @@ impl<W: World> Compiler<'_, W> {
                 }
                 let d = self.result(want);
                 self.emit(Op::IsEmpty { d, s: v.o });
+                Ok(self.negate_if(Val { o: d, ty: Ty::BOOLEAN }, *negated))
+            }
+            ExprKind::IsASet { operand, negated } => {
+                let v = self.expr(operand, None)?;
+                if !is_multiset(&v.ty, false) {
+                    return Err(self.pls(306, &[&"IS A SET"], e.pos));
+                }
+                let d = self.result(want);
+                self.emit(Op::IsASet { d, s: v.o });
+                Ok(self.negate_if(Val { o: d, ty: Ty::BOOLEAN }, *negated))
+            }
+            ExprKind::Submultiset { operand, collection, negated } => {
+                let a = self.held(operand)?;
+                let b = self.expr(collection, None)?;
+                if !is_multiset(&a.ty, false) || !is_multiset(&b.ty, false) {
+                    return Err(self.pls(306, &[&"SUBMULTISET"], e.pos));
+                }
+                let d = self.result(want);
+                self.emit(Op::IsSubmultiset { d, a: a.o, b: b.o });
                 Ok(self.negate_if(Val { o: d, ty: Ty::BOOLEAN }, *negated))
             }
             ExprKind::Between { operand, low, high, negated } => {
@@ -255,11 +278,19 @@ impl<W: World> Compiler<'_, W> {
             _ => {
                 let a = self.expr(left, None)?;
                 let b = self.expr(right, None)?;
-                if !matches!((&a.ty, &b.ty), (Ty::Coll(_), Ty::Coll(_))) {
-                    return Err(self.pls(306, &[&"MULTISET_UNION_ALL"], e.pos));
+                let BinaryOp::Multiset { op, distinct } = op else { return Err(self.pls(382, &[], e.pos)) };
+                let (name, op) = match op {
+                    ast::MultisetOp::Union => ("UNION", MultisetOp::Union),
+                    ast::MultisetOp::Intersect => ("INTERSECT", MultisetOp::Intersect),
+                    ast::MultisetOp::Except => ("EXCEPT", MultisetOp::Except),
+                };
+                let is_plain = op == MultisetOp::Union && !distinct;
+                if !is_multiset(&a.ty, is_plain) || !is_multiset(&b.ty, is_plain) {
+                    let kind = if distinct { "DISTINCT" } else { "ALL" };
+                    return Err(self.pls(306, &[&format_args!("MULTISET_{name}_{kind}")], e.pos));
                 }
                 let d = self.temp();
-                self.emit(Op::MultisetUnion { d, a: a.o, b: b.o });
+                self.emit(Op::Multiset { op, distinct, d, a: a.o, b: b.o });
                 Ok(Val { o: d, ty: a.ty })
             }
         }
@@ -483,4 +514,10 @@ impl<W: World> Compiler<'_, W> {
         }
         Ok(vec![self.emit(Op::JumpUnlessTrue { c: v.o, to: 0 })])
     }
+}
+
+/// Whether a type is one of nested tables of scalars; `of_any`: of any elements.
+pub(super) fn is_multiset(ty: &Ty, of_any: bool) -> bool {
+    let Ty::Coll(c) = ty else { return false };
+    c.info.kind == CollKind::Nested && (of_any || c.element.scalar().is_some())
 }

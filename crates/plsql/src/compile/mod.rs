@@ -12,9 +12,11 @@
 //! | `scope`, `shape` | symbols; hashes of the interfaces made of them |
 //! | `question`, `units` | a question with its answer; the session's compiled units and interfaces |
 //! | `ask` | the compiler's questions |
+//! | `conditional` | the names in directives of conditional compilation |
 //! | `compiler` | the state of the compilation of one unit, and the writing of code |
+//! | `piped` | types of the rows of pipelined functions |
 //! | `symbols`, `type_refs`, `rows` | the symbols that names stand for; types as they are written; `:NEW` and `:OLD` |
-//! | `operators`, `assign`, `functions`, `call`, `name`, `expr` | expressions |
+//! | `operators`, `assign`, `functions`, `call`, `qualified`, `name`, `expr` | expressions |
 //! | `sqlgen`, `sql_stmt`, `forall` | static and dynamic SQL |
 //! | `decl` with `stmt` | declarations and statements: a block has declarations, a declared subprogram has a block |
 //! | `unit`, `trigger` | whole units and blocks; triggers |
@@ -25,6 +27,7 @@ mod ask;
 mod assign;
 mod call;
 mod compiler;
+mod conditional;
 mod decl;
 mod expr;
 mod forall;
@@ -32,6 +35,8 @@ mod functions;
 mod image;
 mod name;
 mod operators;
+mod piped;
+mod qualified;
 mod question;
 mod rows;
 mod scope;
@@ -46,6 +51,8 @@ mod type_refs;
 mod unit;
 mod units;
 
+pub use conditional::selected_source;
+pub(crate) use piped::PIPE_BIND;
 pub(crate) use rows::EVENT_PARAMETERS;
 pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 pub(crate) use trigger::{CompiledTrigger, compile_trigger};

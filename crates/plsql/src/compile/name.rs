@@ -30,6 +30,9 @@ impl<W: World> Compiler<'_, W> {
         {
             return self.symbol(symbol, n, 1, &field.clone(), want, statement);
         }
+        if let Some(value) = self.function_of_set(n)? {
+            return Ok(Res::Val(value));
+        }
         if !first.quoted
             && let Some(value) = self.standard(n, want)?
         {
@@ -55,6 +58,28 @@ impl<W: World> Compiler<'_, W> {
             return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
         }
         self.stored(n, want, statement)
+    }
+
+    /// SET and CARDINALITY of a nested table.
+    fn function_of_set(&mut self, n: &Name) -> CResult<Option<Val>> {
+        let [Part::Call(args)] = n.parts.as_slice() else { return Ok(None) };
+        let [Argument { name: None, value }] = args.as_slice() else { return Ok(None) };
+        let is_set = n.first.name == "SET";
+        if n.first.quoted || !is_set && n.first.name != "CARDINALITY" {
+            return Ok(None);
+        }
+        let v = self.operand(value, None)?;
+        let is_it = matches!(&v.ty, Ty::Coll(c) if c.info.kind == CollKind::Nested);
+        if !is_it || is_set && !matches!(&v.ty, Ty::Coll(c) if c.element.scalar().is_some()) {
+            return Err(self.pls(306, &[&n.first.name], n.first.pos));
+        }
+        let d = self.temp();
+        if is_set {
+            self.emit(Op::Multiset { op: MultisetOp::Union, distinct: true, d, a: v.o, b: v.o });
+            return Ok(Some(Val { o: d, ty: v.ty }));
+        }
+        self.emit(Op::Cardinality { d, s: v.o });
+        Ok(Some(Val { o: d, ty: Ty::INTEGER }))
     }
 
     /// Resolves a name that has a meaning in triggers only: a column of a row in WHEN, and UPDATING of a column.
@@ -108,6 +133,10 @@ impl<W: World> Compiler<'_, W> {
             Some(Interface::Type(ty)) => {
                 let name = path.last().expect("not empty").clone();
                 self.symbol(Symbol::Type(ty), n, at, &name, want, statement)
+            }
+            Some(Interface::Package(p)) if !self.has_access(&p.owner, &p.accessible_by) => {
+                let name = path.last().expect("not empty");
+                Err(self.pls(904, &[&name.name], name.pos))
             }
             Some(Interface::Package(p)) => match n.parts.get(at) {
                 Some(Part::Field(member)) => match p.symbols.get(&member.name) {
@@ -175,6 +204,13 @@ impl<W: World> Compiler<'_, W> {
             Symbol::Type(Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.object(id, args, ident)?;
+                    self.walk_value(v, &n.parts[at + 1..], ident, want)
+                }
+                _ => Err(self.pls(330, &[], ident.pos)),
+            },
+            Symbol::Type(Ty::Record(r)) => match n.parts.get(at) {
+                Some(Part::Call(args)) => {
+                    let v = self.qualified_record(&r, args, ident)?;
                     self.walk_value(v, &n.parts[at + 1..], ident, want)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
@@ -275,7 +311,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Res::Path(path))
     }
 
-    fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
+    pub(super) fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
         let text = c.info.kind == CollKind::ByText;
         let v = self.operand(value, None)?;
         let class = v.ty.class();
@@ -301,8 +337,8 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn constructor(&mut self, c: &Rc<CollTy>, args: &[Argument], ident: &Ident) -> CResult<Val> {
-        if matches!(c.info.kind, CollKind::ByInteger | CollKind::ByText) && !args.is_empty() {
-            return Err(self.pls(222, &[&ident.name], ident.pos));
+        if Self::is_array(c) && !args.is_empty() {
+            return self.qualified_array(c, args, ident);
         }
         let d = self.temp();
         let base = self.slots(args.len() as u32);

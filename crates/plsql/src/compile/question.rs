@@ -139,11 +139,11 @@ pub(super) fn mark_of_trigger(answer: &Option<(StoredUnit, TriggerTable)>) -> Ma
     let column = |c: &TriggerColumn| (c.name.clone(), c.ty, c.position, c.is_virtual);
     let parts = |(unit, table): &(StoredUnit, TriggerTable)| {
         let columns: Vec<_> = table.columns.iter().map(column).collect();
-        (unit.owner.clone(), unit.name.clone(), unit.source.clone(), columns)
+        (unit.owner.clone(), unit.name.clone(), unit.source.clone(), unit.settings.clone(), columns)
     };
     mark(&answer.as_ref().map(parts))
 }
 
 pub(super) fn mark_of_units(units: &[StoredUnit]) -> Mark {
-    mark(&units.iter().map(|u| (&u.owner, &u.name, u.kind.name(), &u.source)).collect::<Vec<_>>())
+    mark(&units.iter().map(|u| (&u.owner, &u.name, u.kind.name(), &u.source, &u.settings)).collect::<Vec<_>>())
 }

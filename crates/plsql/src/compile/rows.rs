@@ -84,6 +84,9 @@ impl<W: World> Compiler<'_, W> {
         let shown = field.map_or_else(|| alias.to_string(), |field| format!("{alias}.{}", field.name));
         let unknown = || Ora::pls(49, &[&shown]).at(pos);
         let of = rows.row_named(alias).ok_or_else(unknown)?;
+        if rows.outside {
+            return Err(Ora::pls(679, &[]).at(pos));
+        }
         let refused = match assigned {
             _ if !rows.exist => Some(4082),
             true if of == RowOf::Old => Some(4085),

@@ -4,7 +4,7 @@ use crate::code::RowUse;
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
 use crate::world::{ColumnInfo, TriggerColumn};
-use sql::plsql::ast::{Expr, Mode};
+use sql::plsql::ast::{self, Expr, Mode, UnitKind};
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::Ora;
@@ -84,6 +84,9 @@ pub struct SubSym {
     pub returns: Option<Ty>,
     pub target: SubTarget,
     pub deterministic: bool,
+    pub is_pipelined: bool,
+    /// The units of ACCESSIBLE BY.
+    pub accessible_by: Rc<[Accessor]>,
     /// The unit has invoker's rights; known for stored units.
     pub invokers: bool,
     /// The number of the overload within its package, from one.
@@ -110,9 +113,30 @@ pub enum Interface {
     Type(Ty),
 }
 
+/// A unit that has access to another one.
+#[derive(Clone, Debug)]
+pub struct Accessor {
+    pub kind: Option<UnitKind>,
+    /// Empty: the owner of the unit that it has access to.
+    pub owner: String,
+    pub name: String,
+}
+
 #[derive(Debug)]
 pub struct PackageSym {
+    pub owner: String,
+    pub accessible_by: Rc<[Accessor]>,
     pub symbols: HashMap<String, Symbol>,
+}
+
+/// The units of ACCESSIBLE BY.
+pub(super) fn accessors(list: &[ast::Accessor]) -> Rc<[Accessor]> {
+    let of = |ast::Accessor { kind, path }: &ast::Accessor| match path.as_slice() {
+        [owner, name, ..] => Accessor { kind: *kind, owner: owner.name.clone(), name: name.name.clone() },
+        [name] => Accessor { kind: *kind, owner: String::new(), name: name.name.clone() },
+        [] => Accessor { kind: *kind, owner: String::new(), name: String::new() },
+    };
+    list.iter().map(of).collect()
 }
 
 /// A record type with the columns of a table or query.
@@ -131,6 +155,8 @@ pub(super) struct Rows {
     pub columns: Vec<TriggerColumn>,
     /// The columns in the text, in the order of their parameters.
     pub uses: Vec<RowUse>,
+    /// The part of a compound trigger that is compiled has no rows.
+    pub outside: bool,
     /// Names without a colon are those of the rows, too.
     pub in_when: bool,
     /// UPDATING has been called with the name of a column.

@@ -55,8 +55,18 @@ fn slot_into(loc: &Loc, h: &mut DefaultHasher) {
 }
 
 fn subprogram_into(s: &SubSym, h: &mut DefaultHasher) {
-    let SubSym { name, parameters, returns, target: _, deterministic: _, invokers: _, overload } = s;
-    (name, overload, returns.is_some()).hash(h);
+    let SubSym {
+        name,
+        parameters,
+        returns,
+        target: _,
+        deterministic: _,
+        is_pipelined,
+        accessible_by: _,
+        invokers: _,
+        overload,
+    } = s;
+    (name, overload, returns.is_some(), is_pipelined).hash(h);
     parameters_into(parameters, h);
     if let Some(ty) = returns {
         ty_into(ty, h);

@@ -162,6 +162,8 @@ impl<W: World> Compiler<'_, W> {
 
     pub(super) fn open_cursor(&mut self, c: &Rc<CursorSym>, arguments: &[ast::Argument], ident: &Ident) -> CResult<()> {
         let sub = Rc::new(SubSym {
+            is_pipelined: false,
+            accessible_by: Rc::from([]),
             invokers: false,
             name: c.name.clone(),
             parameters: c.parameters.clone(),

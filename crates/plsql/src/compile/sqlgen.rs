@@ -237,6 +237,12 @@ impl<W: World> Compiler<'_, W> {
     ) -> CResult<()> {
         let tokens = lex(text).tokens;
         for (at, t) in tokens.iter().enumerate() {
+            let written = &text[t.start as usize..t.end as usize];
+            if let Some(name) = written.strip_prefix("$$").filter(|_| matches!(t.kind, TokenKind::Error(_))) {
+                let val = self.inquiry(&name.to_uppercase(), base + t.start);
+                variables.push(Variable { start: t.start, end: t.end, val });
+                continue;
+            }
             let is_target = targets.iter().any(|(from, to)| *from <= t.start && t.end <= *to);
             if t.kind == TokenKind::Bind && !is_target {
                 let name = text[t.start as usize + 1..t.end as usize].trim().trim_matches('"').to_uppercase();

@@ -227,7 +227,16 @@ impl<W: World> Compiler<'_, W> {
             StatementKind::ExecuteImmediate { text, into, using, returning } => {
                 self.execute_immediate(text, into.as_ref(), using, returning.as_ref())
             }
-            StatementKind::PipeRow(_) => Err(self.pls(629, &[], s.pos)),
+            StatementKind::PipeRow(row) => {
+                let Some(ty) = self.f.pipes.clone() else { return Err(self.pls(629, &[], s.pos)) };
+                let d = self.temp();
+                if !matches!(ty, Ty::Scalar(_)) {
+                    self.init_slot(d, &ty)?;
+                }
+                self.assign_expr(d, &ty, row)?;
+                self.emit(Op::PipeRow { s: d });
+                Ok(())
+            }
         }
     }
 
@@ -522,6 +531,8 @@ impl<W: World> Compiler<'_, W> {
 
     fn return_statement(&mut self, value: Option<&Expr>, pos: Pos) -> CResult<()> {
         match (self.f.function, value) {
+            (true, Some(e)) if self.f.pipes.is_some() => return Err(self.pls(633, &[], e.pos)),
+            (true, None) if self.f.pipes.is_some() => {}
             (true, Some(e)) => {
                 let ty = self.f.returns.clone().expect("a function has a result");
                 let d = Opd::local(0);

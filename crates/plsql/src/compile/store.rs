@@ -6,7 +6,7 @@ use super::question::Questions;
 use super::scope::Interface;
 use super::trigger::compile_trigger;
 use super::unit::{compile_block, compile_unit, interface_of};
-use super::units::{Failed, Key, Shown, Units};
+use super::units::{Failed, Key, Shown, Units, built_in};
 use crate::code::{Compiled, HostTypes, Rights};
 use crate::errors::CompileError;
 use crate::packages;
@@ -27,6 +27,16 @@ impl Interfaces for Units {
         schema: &str,
     ) -> Result<Option<Interface>> {
         self.interface(w, owner, name, schema)
+    }
+
+    fn named_package<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<StoredUnit>> {
+        Ok(self.stored(w, owner, name, schema)?.into_iter().find(|unit| unit.kind == UnitKind::Package))
     }
 
     fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
@@ -498,10 +508,4 @@ impl Units {
         let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
         is_settled && self.creating.borrow().is_none()
     }
-}
-
-/// The specification of a built-in package.
-fn built_in(name: &str, source: &str, kind: UnitKind) -> StoredUnit {
-    let (owner, source) = (String::new(), source.to_string());
-    StoredUnit { owner, name: name.into(), kind, source }
 }

@@ -301,6 +301,28 @@ impl<W: World> Compiler<'_, W> {
         Ok(Some(ty))
     }
 
+    /// Notes the row of a REF CURSOR type, or of a variable of such a type, for %ROWTYPE.
+    pub(super) fn note_row(&mut self, name: &str, row: Ty) {
+        let scope = self.scopes.last_mut().expect("there is a scope");
+        scope.names.insert(row_name(name), Symbol::Type(row));
+    }
+
+    /// The noted row of a REF CURSOR type or variable.
+    pub(super) fn row_of(&mut self, path: &[Ident]) -> CResult<Option<Ty>> {
+        let mut path = path.to_vec();
+        if let Some(last) = path.last_mut() {
+            last.name = row_name(&last.name);
+        }
+        let found = match path.as_slice() {
+            [name] => self.lookup(&name.name),
+            path => self.path_symbol(path)?,
+        };
+        Ok(match found {
+            Some(Symbol::Type(row @ Ty::Record(_))) => Some(row),
+            _ => None,
+        })
+    }
+
     fn rowtype_of(&mut self, path: &[Ident]) -> CResult<Ty> {
         let symbol = match self.lookup(&path[0].name) {
             Some(s) if path.len() == 1 => Some(s),
@@ -309,6 +331,10 @@ impl<W: World> Compiler<'_, W> {
         match symbol {
             Some(Symbol::Cursor(c)) => return Ok(Ty::Record(c.row.clone())),
             Some(Symbol::Var(Var { ty: ty @ Ty::Record(_), .. })) => return Ok(ty),
+            Some(Symbol::Var(Var { ty: Ty::Cursor, .. })) => {
+                let row = self.row_of(path)?;
+                return row.ok_or_else(|| self.pls(320, &[], path[0].pos));
+            }
             _ => {}
         }
         match self.table(path)? {
@@ -324,4 +350,9 @@ impl<W: World> Compiler<'_, W> {
             _ => Ok(None),
         }
     }
+}
+
+/// The name under which the row of a REF CURSOR is noted; no text can contain it.
+fn row_name(name: &str) -> String {
+    format!("\0ROW {name}")
 }

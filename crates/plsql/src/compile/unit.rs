@@ -1,6 +1,8 @@
 //! Whole units and blocks.
 
 use super::compiler::{CResult, Compiler, FnState, Problem};
+use super::conditional::{Inquiries, selected};
+use super::piped::PIPE_BIND;
 use super::scope::*;
 use super::shape;
 use super::units::Units;
@@ -34,10 +36,15 @@ pub(super) fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, type
     if names.len() > sql::BINDS_MAX {
         return Err(Ora::new(1745));
     }
-    let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
+    let inquiries = Inquiries::of_block(w.unit_settings());
+    let failed = |e: Ora| block_failed(text, &[parse_error(text, &e)]);
+    let selected = selected(w, units, &inquiries, text).map_err(failed)?;
+    let block = sql::plsql::parse_block(&selected).map_err(failed)?;
     let schema = w.schema();
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &schema, "", text);
+    c.inquiries = inquiries;
+    c.calls_pipelined = types.iter().any(|(name, _)| name == PIPE_BIND);
     c.bind_types = types.iter().map(|(name, ty)| (name.clone(), ty.ty())).collect();
     // In text order, whatever the order of compilation.
     c.binds = names.into();
@@ -72,7 +79,8 @@ pub(crate) fn compile_unit<W: World>(
     body: Option<&StoredUnit>,
 ) -> (Option<Compiled>, Vec<CompileError>) {
     let text = specification.source.as_str();
-    let unit = match sql::plsql::parse_unit(text) {
+    let inquiries = Inquiries::of_unit(specification);
+    let unit = match selected(w, units, &inquiries, text).and_then(|text| sql::plsql::parse_unit(&text)) {
         Ok(unit) => unit,
         Err(e) => return (None, vec![parse_error(text, &e)]),
     };
@@ -81,6 +89,7 @@ pub(crate) fn compile_unit<W: World>(
             let w = RefCell::new(w);
             let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, text);
             c.authid = subprogram.attributes.authid;
+            c.inquiries = inquiries;
             c.procs.push(None);
             let result = c.stored_subprogram(&subprogram);
             if let Err(e) = result {
@@ -123,9 +132,13 @@ fn compile_package<W: World>(
     p: &ast::Package,
     body: Option<&StoredUnit>,
 ) -> (Option<Compiled>, Vec<CompileError>) {
-    let ast::Package { schema: _, name: _, authid, declarations } = p;
+    let ast::Package { schema: _, name: _, authid, accessible_by: _, declarations } = p;
     let body_text = body.map_or("", |b| b.source.as_str());
-    let parsed = match body.map(|b| sql::plsql::parse_unit(&b.source)) {
+    let parse = |b: &StoredUnit| {
+        let text = selected(w, units, &Inquiries::of_unit(b), &b.source)?;
+        sql::plsql::parse_unit(&text)
+    };
+    let parsed = match body.map(parse) {
         Some(Ok(Unit::PackageBody(b))) => Some(b),
         Some(Ok(_)) => None,
         Some(Err(e)) => return (None, vec![parse_error(body_text, &e)]),
@@ -134,6 +147,7 @@ fn compile_package<W: World>(
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, &specification.source);
     c.authid = *authid;
+    c.inquiries = Inquiries::of_unit(specification);
     c.procs.push(None);
     c.f = FnState::new(&specification.name, 0);
     c.f.package = true;
@@ -160,6 +174,7 @@ fn compile_package<W: World>(
     }
     if let Some(b) = &parsed {
         c.text = body_text;
+        c.inquiries = body.map_or_else(Inquiries::default, Inquiries::of_unit);
         c.lines = std::iter::once(0).chain(body_text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
         let ast::PackageBody { schema: _, name: _, declarations, initialisation } = b;
         c.declarations(declarations);
@@ -191,9 +206,12 @@ fn compile_package<W: World>(
 pub(super) fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result<Interface> {
     let text = unit.source.as_str();
     let failed = |e: Ora| compile_failed(&[parse_error(text, &e)]);
-    let parsed = sql::plsql::parse_unit(text).map_err(failed)?;
+    let inquiries = Inquiries::of_unit(unit);
+    let selected = selected(w, units, &inquiries, text).map_err(failed)?;
+    let parsed = sql::plsql::parse_unit(&selected).map_err(failed)?;
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &unit.owner, &unit.name, text);
+    c.inquiries = inquiries;
     let external = |subprogram: &str, overload: u32, shown: u64| {
         SubTarget::External(Rc::new(External {
             owner: unit.owner.clone(),
@@ -250,7 +268,8 @@ pub(super) fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit
                     (name, symbol)
                 })
                 .collect();
-            Ok(Interface::Package(Rc::new(PackageSym { symbols })))
+            let (owner, accessible_by) = (unit.owner.clone(), accessors(&p.accessible_by));
+            Ok(Interface::Package(Rc::new(PackageSym { owner, accessible_by, symbols })))
         }
         Unit::Type { schema: _, name: _, definition } => {
             let id = match unit.owner.as_str() {
@@ -278,7 +297,6 @@ impl<W: World> Compiler<'_, W> {
     fn signature(&mut self, s: &ast::Subprogram) -> CResult<SubSym> {
         let mut declared = s.clone();
         declared.body = None;
-        declared.attributes.pipelined = None;
         self.declarations(&[Declaration::Subprogram(declared)]);
         if let Some(p) = self.problems.first() {
             return Err(Ora::pls(801, &[&p.text]));

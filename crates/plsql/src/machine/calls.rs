@@ -66,6 +66,7 @@ impl Machine {
             entered,
             result_key: None,
             before,
+            told_as,
         });
         Ok(())
     }

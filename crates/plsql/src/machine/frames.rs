@@ -23,6 +23,8 @@ pub(super) struct Frame {
     pub(super) result_key: Option<Vec<u8>>,
     /// The published number of the subprogram before it, if a new one was published.
     pub(super) before: Option<[u64; 2]>,
+    /// The number that the subprogram is published by; 0 without one.
+    pub(super) told_as: u64,
 }
 
 #[derive(Clone, Copy, Default)]

@@ -13,10 +13,12 @@
 //! | `frames` | the machine's stack, and access to operands |
 //! | `cursor` | open cursors in variables |
 //! | `values` | operations on texts and nested tables; functions of STANDARD |
+//! | `multiset` | nested tables as multisets |
 //! | `path` | elements and fields of variables |
 //! | `calls` | entering and leaving frames, and the way of a fault to its handler |
 //! | `bulk`, `gather`, `statement`, `forall`, `dynamic` | SQL |
 //! | `run` | the loop over instructions |
+//! | `pipe` | the rows of a pipelined function |
 
 mod bulk;
 mod calls;
@@ -26,7 +28,9 @@ mod fault;
 mod forall;
 mod frames;
 mod gather;
+mod multiset;
 mod path;
+mod pipe;
 mod run;
 pub(crate) mod scalar;
 mod statement;

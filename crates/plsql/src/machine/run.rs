@@ -3,6 +3,7 @@
 use super::cursor::attribute;
 use super::fault::{Fault, Run};
 use super::frames::{Counter, ForAll, Machine, val};
+use super::multiset::{is_a_set, is_submultiset, multiset};
 use super::scalar;
 use super::values::{bound, like, same_elements, text};
 use crate::code::Compiled;
@@ -23,6 +24,23 @@ enum Flow {
     /// Another frame is on top.
     Frame,
     Done,
+    /// PIPE ROW of this row.
+    Piped(Datum),
+}
+
+/// The end of a run.
+pub(super) enum End {
+    Returned,
+    /// PIPE ROW of this row: the frames wait for the next run.
+    Piped(Datum),
+}
+
+/// PIPE ROW of a function that is not run for its rows.
+pub(super) fn not_piped(end: End) -> Run<()> {
+    match end {
+        End::Returned => Ok(()),
+        End::Piped(_) => Err(Ora::pls(653, &[]).into()),
+    }
 }
 
 impl Machine {
@@ -43,7 +61,7 @@ impl Machine {
         }
         let floor = self.frames.len();
         let result = match self.push(w, unit, proc, window, 0) {
-            Ok(()) => self.run(s, w, floor),
+            Ok(()) => self.run(s, w, floor).and_then(not_piped),
             Err(e) => Err(e),
         };
         let out = result.map(|()| {
@@ -71,7 +89,7 @@ impl Machine {
         }
         let floor = self.frames.len();
         let result = match self.push(w, unit, proc, window, 0) {
-            Ok(()) => self.run(s, w, floor),
+            Ok(()) => self.run(s, w, floor).and_then(not_piped),
             Err(e) => Err(e),
         };
         if result.is_ok() {
@@ -83,12 +101,13 @@ impl Machine {
         result
     }
 
-    /// Runs until the frames above `floor` are gone.
-    fn run<W: World>(&mut self, s: &Plsql<W::Cursor>, w: &mut W, floor: usize) -> Run<()> {
+    /// Runs until the frames above `floor` are gone, or to a PIPE ROW.
+    pub(super) fn run<W: World>(&mut self, s: &Plsql<W::Cursor>, w: &mut W, floor: usize) -> Run<End> {
         loop {
             match self.step(s, w, floor) {
                 Ok(Flow::Frame) => {}
-                Ok(Flow::Done) => return Ok(()),
+                Ok(Flow::Done) => return Ok(End::Returned),
+                Ok(Flow::Piped(row)) => return Ok(End::Piped(row)),
                 Err(fault) => {
                     // A waiting iteration precedes the failed one, and so does its error.
                     let fault = self.carry_out(w).err().unwrap_or(fault);
@@ -341,20 +360,33 @@ impl Machine {
                     let r = self.member(w, unit, base, a, coll)?;
                     self.put_value(base, d, scalar::logical(r));
                 }
-                Op::MultisetUnion { d, a, b } => {
-                    let (a, b) = (self.datum(unit, base, a), self.datum(unit, base, b));
-                    let r = match (a, b) {
-                        (Datum::Coll(Some(mut a)), Datum::Coll(Some(b))) => {
-                            let all: Vec<Datum> = b.elements().cloned().collect();
-                            let c = Rc::make_mut(&mut a);
-                            for e in all {
-                                c.push(e).map_err(Ora::new)?;
-                            }
-                            Datum::Coll(Some(a))
-                        }
-                        _ => Datum::Coll(None),
+                Op::Multiset { op, distinct, d, a, b } => {
+                    let made = match (self.datum(unit, base, a), self.datum(unit, base, b)) {
+                        (Datum::Coll(Some(a)), Datum::Coll(Some(b))) => Some(Rc::new(multiset(&a, &b, op, distinct)?)),
+                        _ => None,
                     };
-                    self.put(base, d, r);
+                    self.put(base, d, Datum::Coll(made));
+                }
+                Op::IsSubmultiset { d, a, b } => {
+                    let is = match (self.datum(unit, base, a), self.datum(unit, base, b)) {
+                        (Datum::Coll(Some(a)), Datum::Coll(Some(b))) => Some(is_submultiset(&a, &b)?),
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
+                Op::IsASet { d, s } => {
+                    let is = match self.datum(unit, base, s) {
+                        Datum::Coll(Some(c)) => Some(is_a_set(&c)?),
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
+                Op::Cardinality { d, s } => {
+                    let count = match self.datum(unit, base, s) {
+                        Datum::Coll(Some(c)) => Value::Number(Number::from_u64(c.count() as u64)),
+                        _ => Value::Null,
+                    };
+                    self.put_value(base, d, count);
                 }
                 Op::Call { proc: callee, base: window, up } => {
                     let mut link = self.frames.len() - 1;
@@ -430,6 +462,14 @@ impl Machine {
                         w.function_result_put(&def.name, key, &bytes)?;
                     }
                     return Ok(Some(if self.frames.len() > floor { Flow::Frame } else { Flow::Done }));
+                }
+                Op::PipeRow { s } => {
+                    let row = self.datum(unit, base, s);
+                    if proc.autonomous {
+                        w.autonomous_end()?;
+                    }
+                    self.frames.last_mut().expect("running").pc = *pc;
+                    return Ok(Some(Flow::Piped(row)));
                 }
                 Op::NoReturn => return Err(Ora::new(6503).into()),
                 Op::Raise { exception } => {

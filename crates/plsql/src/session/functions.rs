@@ -1,5 +1,6 @@
 //! Functions for calls from SQL.
 
+use crate::code::Block;
 use crate::compile::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 use crate::datum::Datum;
 use crate::packages;
@@ -24,6 +25,8 @@ pub struct Function {
     pub has_default: Vec<bool>,
     pub ty: DataType,
     pub deterministic: bool,
+    /// SQL fetches its rows by [`Plsql::open_rows`].
+    pub is_pipelined: bool,
     /// It has invoker's rights.
     pub invokers: bool,
 }
@@ -49,6 +52,7 @@ impl<C: 'static> Plsql<C> {
             [owner, package, name] => tries.push((Some(owner), package, Some(name))),
             _ => {}
         }
+        let mut wrong_call = None;
         for (owner, unit, member) in tries {
             let interface = self.units.interface(w, owner, unit, &schema).map_err(|e| match e.facility() {
                 Facility::Pls if e.code() == 904 => Ora::new(1031),
@@ -58,6 +62,7 @@ impl<C: 'static> Plsql<C> {
                 }
                 _ => e,
             })?;
+            let restricted = matches!(&interface, Some(Interface::Package(p)) if !p.accessible_by.is_empty());
             let found = match interface {
                 Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
                 Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
@@ -78,11 +83,27 @@ impl<C: 'static> Plsql<C> {
                         (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
                     })
             };
+            if list.iter().any(|s| !s.accessible_by.is_empty()) || restricted {
+                // SQL is none of the units of ACCESSIBLE BY.
+                let shown = member.unwrap_or(unit);
+                let lacks = Ora::with(6553, &[&904, &format_args!("insufficient privilege to access object {shown}")]);
+                return Err(Ora::new(6552).because(lacks));
+            }
             // The first one with the best fit.
-            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
+            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else {
+                let shown = member.unwrap_or(unit);
+                let wrong = format!("wrong number or types of arguments in call to '{shown}'");
+                let is_callable = |s: &Rc<SubSym>| {
+                    s.returns.is_some() && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
+                };
+                if list.iter().all(is_callable) {
+                    wrong_call = wrong_call.or_else(|| Some(Ora::with(6553, &[&306, &wrong])));
+                }
+                continue;
+            };
             return Ok(Some(self.describe_function(s, &schema)));
         }
-        Ok(None)
+        wrong_call.map_or(Ok(None), Err)
     }
 
     /// The constructor of a collection type, for SQL.
@@ -99,6 +120,7 @@ impl<C: 'static> Plsql<C> {
                 has_default: vec![false; attributes.len()],
                 ty: DataType::Named(id),
                 deterministic: true,
+                is_pipelined: false,
                 invokers: false,
             }));
         }
@@ -116,6 +138,7 @@ impl<C: 'static> Plsql<C> {
             has_default: vec![false; elements],
             ty: DataType::Named(id),
             deterministic: true,
+            is_pipelined: false,
             invokers: false,
         }))
     }
@@ -162,10 +185,13 @@ impl<C: 'static> Plsql<C> {
             arg_types: s.parameters.iter().map(|p| data_type(&p.ty)).collect(),
             arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
             has_default: s.parameters.iter().map(|p| p.default.is_some()).collect(),
-            ty: s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
-                // VARCHAR2 without a length in a function's signature is up to 4000 bytes in SQL.
-                DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
-                other => other,
+            is_pipelined: s.is_pipelined,
+            ty: self.units.type_of_rows(s).map(DataType::Named).unwrap_or_else(|| {
+                s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
+                    // VARCHAR2 without a length in a function's signature is up to 4000 bytes in SQL.
+                    DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
+                    other => other,
+                })
             }),
             deterministic: s.deterministic,
             invokers: s.invokers,
@@ -214,21 +240,10 @@ impl<C: 'static> Plsql<C> {
         let sub = self.functions.borrow().get(handle as usize).cloned();
         let Some(sub) = sub else { return Err(Ora::new(6508)) };
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
-        let mut given: Vec<Datum> = Vec::with_capacity(args.len());
-        for (at, value) in args.iter().enumerate() {
-            let ty = sub.parameters.get(at).map(|p| &p.ty);
-            if let Some((collection, _)) = ty.and_then(|ty| ty.named()) {
-                given.push(collection.of_value(value));
-                continue;
-            }
-            given.push(match ty.is_some_and(is_cursor) {
-                true => match w.take_nested(value) {
-                    Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
-                    None => w.bound_cursor(value).unwrap_or(Datum::Cur(None)),
-                },
-                false => Datum::Val(value.clone()),
-            });
+        if sub.is_pipelined {
+            return self.all_rows(w, (handle, &sub), args, omitted);
         }
+        let mut given = self.given(w, &sub, args);
         if e.owner.is_empty() {
             // DBMS_LOB handles its trailing defaults itself.
             if !omitted.is_empty() || given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
@@ -263,6 +278,26 @@ impl<C: 'static> Plsql<C> {
         returned
     }
 
+    /// The arguments of a call for PL/SQL.
+    pub(super) fn given<W: World<Cursor = C>>(&self, w: &mut W, sub: &SubSym, args: &[Value]) -> Vec<Datum> {
+        let mut given: Vec<Datum> = Vec::with_capacity(args.len());
+        for (at, value) in args.iter().enumerate() {
+            let ty = sub.parameters.get(at).map(|p| &p.ty);
+            if let Some((collection, _)) = ty.and_then(|ty| ty.named()) {
+                given.push(collection.of_value(value));
+                continue;
+            }
+            given.push(match ty.is_some_and(is_cursor) {
+                true => match w.take_nested(value) {
+                    Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
+                    None => w.bound_cursor(value).unwrap_or(Datum::Cur(None)),
+                },
+                false => Datum::Val(value.clone()),
+            });
+        }
+        given
+    }
+
     /// Calls a function with defaults: PL/SQL evaluates them, so a block calls the function with the given arguments.
     fn call_with_defaults<W: World<Cursor = C>>(
         &self,
@@ -271,11 +306,26 @@ impl<C: 'static> Plsql<C> {
         given: Vec<Datum>,
         omitted: &[usize],
     ) -> Result<Value> {
+        let (call, types) = self.call_text(sub, given.len(), omitted)?;
+        let block = self.compile_block_with(w, &call, &types.into())?;
+        let mut binds = self.binds_of(&block, given);
+        self.run_block(w, &block, &mut binds)?;
+        let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
+        result_of(sub, std::mem::take(&mut binds[at]))
+    }
+
+    /// The block that calls a function with that many arguments, and the types of its binds.
+    pub(super) fn call_text(
+        &self,
+        sub: &SubSym,
+        given: usize,
+        omitted: &[usize],
+    ) -> Result<(String, Vec<(String, HostType)>)> {
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
         let owner = if e.owner.is_empty() { "SYS" } else { &e.owner };
         let member = if e.name == e.subprogram { String::new() } else { format!(".\"{}\"", e.subprogram) };
-        let places = (0..given.len()).filter(|at| !omitted.contains(at));
-        let first = omitted.first().copied().unwrap_or(given.len());
+        let places = (0..given).filter(|at| !omitted.contains(at));
+        let first = omitted.first().copied().unwrap_or(given);
         let bind = |at: usize| match sub.parameters.get(at) {
             // After a gap arguments are passed by name.
             Some(parameter) if at > first => format!("\"{}\" => :A{at}", parameter.name),
@@ -288,17 +338,19 @@ impl<C: 'static> Plsql<C> {
             let data_type = if is_cursor(ty) { DataType::Cursor } else { ty.data_type()? };
             Some((format!("A{at}"), HostType { data_type, is_table: false }))
         };
-        let types = sub.parameters.iter().map(|p| &p.ty).take(given.len()).enumerate().filter_map(named).collect();
-        let block = self.compile_block_with(w, &call, &types)?;
+        let types = sub.parameters.iter().map(|p| &p.ty).take(given).enumerate().filter_map(named).collect();
+        Ok((call, types))
+    }
+
+    /// The binds of that block.
+    pub(super) fn binds_of(&self, block: &Block, given: Vec<Datum>) -> Vec<Datum> {
         let mut binds = vec![Datum::default(); block.binds().len()];
         for (name, place) in block.binds().iter().zip(&mut binds) {
             if let Some(i) = name.strip_prefix('A').and_then(|n| n.parse::<usize>().ok()) {
                 *place = given[i].clone();
             }
         }
-        self.run_block(w, &block, &mut binds)?;
-        let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
-        result_of(sub, std::mem::take(&mut binds[at]))
+        binds
     }
 }
 

@@ -1,8 +1,10 @@
 //! The interface of PL/SQL for sessions and DDL.
 
 mod blocks;
+mod compound;
 mod cursors;
 mod functions;
+mod pipes;
 mod triggers;
 mod units;
 

@@ -8,6 +8,7 @@ use crate::world::{StoredUnit, World, as_owner};
 use exec::TriggerRow;
 use plan::{Firing, Trigger, TriggerEvent};
 use sql::plsql::ast::UnitKind;
+use std::rc::Rc;
 use types::{Ora, Result, Value};
 
 /// The result of compiling a trigger for DDL.
@@ -18,6 +19,8 @@ pub struct CheckedTrigger {
     pub new_read: Vec<String>,
     pub new_assigned: Vec<String>,
     pub old_read: Vec<String>,
+    /// The sections of a compound trigger, one bit each in the order of their execution.
+    pub points: u8,
 }
 
 impl<C: 'static> Plsql<C> {
@@ -30,17 +33,20 @@ impl<C: 'static> Plsql<C> {
         w: &mut W,
         owner: &str,
         source: &str,
+        settings: Rc<[(String, String)]>,
         table: u32,
     ) -> Result<CheckedTrigger> {
         self.validate(w);
         let table = w.trigger_table(table)?.ok_or_else(|| Ora::new(942))?;
         let name = sql::plsql::parse_trigger_header(source)?.name.name;
-        let unit = StoredUnit { owner: owner.to_string(), name, kind: UnitKind::Trigger, source: source.to_string() };
+        let (owner, source, kind) = (owner.to_string(), source.to_string(), UnitKind::Trigger);
+        let unit = StoredUnit { owner, name, kind, source, settings };
+        let owner = &unit.owner;
         let made = as_owner(w, owner, |w| compile_trigger(w, &self.units, &unit, &table));
-        let CompiledTrigger { unit: _, errors, refused, new_read, new_assigned, old_read } = made;
+        let CompiledTrigger { unit: _, errors, refused, new_read, new_assigned, old_read, points } = made;
         match refused {
             Some(refused) => Err(refused),
-            None => Ok(CheckedTrigger { errors, new_read, new_assigned, old_read }),
+            None => Ok(CheckedTrigger { errors, new_read, new_assigned, old_read, points }),
         }
     }
 
@@ -62,6 +68,9 @@ impl<C: 'static> Plsql<C> {
         row: Option<&mut TriggerRow<'_>>,
     ) -> Result<()> {
         self.validate(w);
+        if let Some(section) = trigger.section {
+            return self.fire_section(w, (trigger, section), firing, row);
+        }
         let invalid = || Ora::with(4098, &[&trigger.owner, &trigger.name]);
         let unit = self.units.trigger(w, trigger.object.0)?.ok_or_else(invalid)?;
         let mut args = self.take_args();

@@ -8,35 +8,36 @@ use crate::machine::{Fault, Run};
 use crate::op::{External, ResultCacheDef};
 use crate::state::{PackageState, Plsql};
 use crate::world::{StoredUnit, World, as_owner};
-use sql::plsql::ast::{Ident, Unit, UnitKind};
+use sql::plsql::ast::{CreateHeader, UnitKind};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
 impl<C: 'static> Plsql<C> {
     /// Compiles a stored unit to collect its errors, for CREATE and ALTER … COMPILE. `source` begins at the word
     /// PROCEDURE, FUNCTION, PACKAGE or TYPE. An error of this call is the dictionary's, not the unit's.
-    pub fn check<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, source: &str) -> Result<Vec<CompileError>> {
+    pub fn check<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        owner: &str,
+        source: &str,
+        settings: Rc<[(String, String)]>,
+    ) -> Result<Vec<CompileError>> {
         self.validate(w);
-        let name = |schema: &Option<Ident>, name: &Ident| {
-            (schema.as_ref().map_or(owner.to_string(), |s| s.name.clone()), name.name.clone())
-        };
-        let (kind, (owner, name)) = match sql::plsql::parse_unit(source) {
-            Ok(Unit::Subprogram { schema, subprogram }) => {
-                let kind = if subprogram.returns.is_some() { UnitKind::Function } else { UnitKind::Procedure };
-                (kind, name(&schema, &subprogram.name))
+        // Directives may select parts of the text, but not its first words.
+        let header = match sql::plsql::parse_create_header(&format!("CREATE {source}")) {
+            Ok(header) => header,
+            Err(e) => {
+                let error = sql::plsql::parse_unit(source).err().unwrap_or(e);
+                return Ok(vec![parse_error(source, &error)]);
             }
-            Ok(Unit::Package(p)) => (UnitKind::Package, name(&p.schema, &p.name)),
-            Ok(Unit::PackageBody(p)) => (UnitKind::PackageBody, name(&p.schema, &p.name)),
-            Ok(Unit::Type { schema, name: n, definition: _ }) => (UnitKind::Type, name(&schema, &n)),
-            Ok(Unit::Trigger(t)) => (UnitKind::Trigger, name(&t.header.schema, &t.header.name)),
-            Ok(Unit::Block(_)) => return Err(Ora::new(900)),
-            Err(e) => return Ok(vec![parse_error(source, &e)]),
         };
+        let CreateHeader { or_replace: _, kind, schema, name, source_at: _ } = header;
+        let (owner, name) = (schema.map_or(owner.to_string(), |schema| schema.name), name.name);
         if let Some(at) = self.package_index.borrow().get(&(owner.clone(), name.clone())) {
             self.packages.borrow_mut()[*at].renewed = true;
         }
         let source = source.to_string();
-        let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source };
+        let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source, settings };
         let result = as_owner(w, &owner, |w| {
             if matches!(kind, UnitKind::Procedure | UnitKind::Function) {
                 return Ok(self.units.create(w, &unit));
@@ -51,6 +52,24 @@ impl<C: 'static> Plsql<C> {
             })
         });
         Ok(result?.1)
+    }
+
+    /// The text that the directives of a unit select; the text itself if they have errors.
+    pub fn selected<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        owner: &str,
+        source: &str,
+        settings: Rc<[(String, String)]>,
+    ) -> String {
+        let Ok(header) = sql::plsql::parse_create_header(&format!("CREATE {source}")) else { return source.into() };
+        let (owner, name, source) = (owner.to_string(), header.name.name, source.to_string());
+        let unit = StoredUnit { owner, name, kind: header.kind, source, settings };
+        let mut stored = |schema: Option<&str>, name: &str| {
+            let found = w.stored_unit(Some(schema.unwrap_or(&unit.owner)), name).ok()?;
+            found.into_iter().find(|unit| unit.kind == UnitKind::Package)
+        };
+        crate::compile::selected_source(&unit, &mut stored).into_owned()
     }
 
     /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that is

@@ -328,3 +328,28 @@ fn a_dynamic_block_takes_its_arguments_in_the_order_of_its_text() {
         "42",
     );
 }
+
+#[test]
+fn directives_select_text_at_its_positions() {
+    check("begin $if dbms_db_version.version > 11 $then dbms_output.put_line($$plsql_line); $end null; end;", "1");
+    check(
+        "begin $if false $then é é $else\n  unknown;\n$end end;",
+        "ORA-06550: line 2, column 3:\nPLS-00201: identifier 'UNKNOWN' must be declared\nORA-06550: line 2, column 3:\nPL/SQL: Statement ignored",
+    );
+    check(
+        "begin $if 1 $then null; $end null; end;",
+        "ORA-06550: line 1, column 11:\nPLS-00174: a static boolean expression must be used",
+    );
+    check(
+        "begin $if true $then $error 'not on ' || to_char(2) $end $end null; end;",
+        "ORA-06550: line 1, column 22:\nPLS-00179: $ERROR: not on 2",
+    );
+}
+
+#[test]
+fn pipelined_functions_are_called_by_sql_only() {
+    check(
+        "declare type t is table of number; x t; function f return t pipelined is begin pipe row (1); end; begin x := f; end;",
+        "ORA-06550: line 1, column 110:\nPLS-00653: aggregate/table functions are not allowed in PL/SQL scope\nORA-06550: line 1, column 105:\nPL/SQL: Statement ignored",
+    );
+}

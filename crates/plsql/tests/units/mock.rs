@@ -106,8 +106,8 @@ impl Mock {
 
     pub fn store(&mut self, source: &str) {
         let header = sql::plsql::parse_create_header(&format!("create {source}")).unwrap();
-        let unit =
-            StoredUnit { owner: "SCOTT".into(), name: header.name.name, kind: header.kind, source: source.to_string() };
+        let (owner, source, settings) = ("SCOTT".into(), source.to_string(), Default::default());
+        let unit = StoredUnit { owner, name: header.name.name, kind: header.kind, source, settings };
         self.units.retain(|u| u.name != unit.name || u.kind != unit.kind);
         self.units.push(unit);
         self.epoch += 1;

@@ -210,7 +210,8 @@ fn a_replaced_unit_is_used_at_once() {
 #[test]
 fn check_gives_the_errors_of_a_stored_unit() {
     let mut s = session();
-    let check = |s: &mut Session, source: &str| s.plsql.check(&mut s.world, "SCOTT", source).unwrap();
+    let check =
+        |s: &mut Session, source: &str| s.plsql.check(&mut s.world, "SCOTT", source, Default::default()).unwrap();
     assert_eq!(check(&mut s, "procedure p is begin null; end;"), []);
     let errors = check(&mut s, "procedure p is\nbegin\n  nosuch;\n  x := 1;\nend;");
     let lines: Vec<_> = errors.iter().map(|e| (e.line, e.column, e.text.as_str())).collect();

@@ -684,6 +684,10 @@ pub struct AlterCompile {
     /// `COMPILE BODY`.
     pub body: bool,
     pub action: CompileAction,
+    /// `PLSQL_CCFLAGS = '…'` and other settings.
+    pub settings: Vec<super::ParameterSetting>,
+    /// `REUSE SETTINGS`.
+    pub reuse: bool,
     pub pos: Pos,
 }
 

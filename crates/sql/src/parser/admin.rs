@@ -159,7 +159,7 @@ impl Parser<'_> {
         }
     }
 
-    fn parameter_setting(&mut self, code: u32) -> Result<ParameterSetting> {
+    pub(super) fn parameter_setting(&mut self, code: u32) -> Result<ParameterSetting> {
         // `SET EVENTS '...'` has no equals sign.
         if self.at_word("EVENTS") && self.kind_ahead(1, TokenKind::String) {
             let name = self.any_word(code)?;

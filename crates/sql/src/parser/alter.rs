@@ -142,7 +142,8 @@ impl Parser<'_> {
         let name = self.name(4050)?;
         if kind == CompileKind::Stored(StoredKind::Trigger) && self.eat_words(&["RENAME", "TO"]) {
             let action = CompileAction::RenameTo(self.ident(4050)?);
-            return Ok(Ddl::AlterCompile(AlterCompile { kind, name, body: false, action, pos }));
+            let (settings, reuse) = (Vec::new(), false);
+            return Ok(Ddl::AlterCompile(AlterCompile { kind, name, body: false, action, settings, reuse, pos }));
         }
         let action = match self.eat_any(&["COMPILE", "ENABLE", "DISABLE"]) {
             Some(0) => CompileAction::Compile,
@@ -155,8 +156,12 @@ impl Parser<'_> {
             Some(i) => i == 0,
             None => false,
         };
-        self.eat_words(&["REUSE", "SETTINGS"]);
-        Ok(Ddl::AlterCompile(AlterCompile { kind, name, body, action, pos }))
+        let mut settings = Vec::new();
+        while action == CompileAction::Compile && self.at(TokenKind::Word) && self.kind_ahead(1, TokenKind::Eq) {
+            settings.push(self.parameter_setting(922)?);
+        }
+        let reuse = self.eat_words(&["REUSE", "SETTINGS"]);
+        Ok(Ddl::AlterCompile(AlterCompile { kind, name, body, action, settings, reuse, pos }))
     }
 
     fn alter_sequence(&mut self, pos: Pos) -> Result<Ddl> {

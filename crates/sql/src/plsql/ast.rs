@@ -100,6 +100,7 @@ pub struct Package {
     pub schema: Option<Ident>,
     pub name: Ident,
     pub authid: AuthId,
+    pub accessible_by: Vec<Accessor>,
     pub declarations: Vec<Declaration>,
 }
 
@@ -115,7 +116,44 @@ pub struct PackageBody {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trigger {
     pub header: TriggerHeader,
+    /// The body; of a compound trigger its declarations, with an empty body.
     pub block: Block,
+    /// The sections of a compound trigger.
+    pub sections: Vec<TriggerSection>,
+}
+
+/// A section of a compound trigger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TriggerSection {
+    pub point: TimingPoint,
+    pub declarations: Vec<Declaration>,
+    pub body: Body,
+    pub pos: Pos,
+}
+
+/// The times at which the sections of a compound trigger run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimingPoint {
+    BeforeStatement,
+    BeforeRow,
+    AfterRow,
+    AfterStatement,
+}
+
+impl TimingPoint {
+    /// The words of the section.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimingPoint::BeforeStatement => "BEFORE STATEMENT",
+            TimingPoint::BeforeRow => "BEFORE EACH ROW",
+            TimingPoint::AfterRow => "AFTER EACH ROW",
+            TimingPoint::AfterStatement => "AFTER STATEMENT",
+        }
+    }
+
+    pub fn is_of_row(self) -> bool {
+        matches!(self, TimingPoint::BeforeRow | TimingPoint::AfterRow)
+    }
 }
 
 /// The part of a trigger before its body.
@@ -158,6 +196,8 @@ pub enum TriggerTiming {
     Before,
     After,
     InsteadOf,
+    /// `FOR … COMPOUND TRIGGER`
+    Compound,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -325,10 +365,18 @@ pub struct SubprogramAttributes {
     pub deterministic: bool,
     pub authid: AuthId,
     pub pipelined: Option<Pos>,
-    /// Position of `ACCESSIBLE BY`.
-    pub accessible_by: Option<Pos>,
+    /// The units of `ACCESSIBLE BY`; without any, all units have access.
+    pub accessible_by: Vec<Accessor>,
     pub parallel_enable: bool,
     pub result_cache: Option<ResultCache>,
+}
+
+/// A unit that has access to another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accessor {
+    /// `None`: a unit of any kind with that name.
+    pub kind: Option<UnitKind>,
+    pub path: Path,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -583,6 +631,17 @@ pub enum ExprKind {
         operand: Box<Expr>,
         negated: bool,
     },
+    /// `IS [NOT] A SET`.
+    IsASet {
+        operand: Box<Expr>,
+        negated: bool,
+    },
+    /// `[NOT] SUBMULTISET [OF]`.
+    Submultiset {
+        operand: Box<Expr>,
+        collection: Box<Expr>,
+        negated: bool,
+    },
     Between {
         operand: Box<Expr>,
         low: Box<Expr>,
@@ -630,6 +689,13 @@ pub enum ExprKind {
     },
     /// `NEW t(…)`
     New(Name),
+    /// `choice | choice => value` in a qualified expression; a single choice is not a name.
+    Association {
+        choices: Vec<Expr>,
+        value: Box<Expr>,
+    },
+    /// `$$name`, in upper case.
+    Inquiry(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -692,6 +758,16 @@ pub enum BinaryOp {
     Ge,
     And,
     Or,
-    /// `MULTISET UNION`
-    MultisetUnion,
+    /// `MULTISET UNION [DISTINCT]` and the like.
+    Multiset {
+        op: MultisetOp,
+        distinct: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MultisetOp {
+    Union,
+    Intersect,
+    Except,
 }

@@ -14,7 +14,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    fn declaration(&mut self) -> PResult<Declaration> {
+    pub(super) fn declaration(&mut self) -> PResult<Declaration> {
         match self.unquoted_word().as_deref() {
             Some("PRAGMA") => {
                 let pragma = self.pragma()?;
@@ -286,14 +286,34 @@ impl Parser<'_> {
                 }
                 attributes.result_cache = Some(cache);
             } else if self.at_word("ACCESSIBLE") && self.word_at(1, "BY") {
-                attributes.accessible_by = Some(pos);
-                self.bump();
-                self.bump();
-                self.skip_brackets();
+                attributes.accessible_by = self.accessors()?;
             } else {
                 return Ok(attributes);
             }
         }
+    }
+
+    /// `ACCESSIBLE BY ([kind] unit, …)`
+    pub(super) fn accessors(&mut self) -> PResult<Vec<Accessor>> {
+        const KINDS: [(&str, UnitKind); 5] = [
+            ("FUNCTION", UnitKind::Function),
+            ("PROCEDURE", UnitKind::Procedure),
+            ("PACKAGE", UnitKind::Package),
+            ("TRIGGER", UnitKind::Trigger),
+            ("TYPE", UnitKind::Type),
+        ];
+        self.bump();
+        self.expect_word("BY")?;
+        self.expect_symbol("(")?;
+        let list = self.comma_list(|p| {
+            let kind = KINDS.iter().find(|(word, _)| p.at_word(word) && p.name_at(1)).map(|(_, kind)| *kind);
+            if kind.is_some() {
+                p.skip();
+            }
+            Ok(Accessor { kind, path: p.path()? })
+        })?;
+        self.expect_symbol(")")?;
+        Ok(list)
     }
 
     pub(super) fn authid(&mut self) -> PResult<AuthId> {

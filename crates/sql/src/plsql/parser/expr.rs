@@ -2,6 +2,7 @@
 
 use super::reserved::is_reserved;
 use super::{PResult, Parser};
+use crate::lexer::TokenKind;
 use crate::parser::{CHAIN_MAX, balanced, chain_is_too_long};
 use crate::plsql::ast::*;
 use ::types::{FloatTest, Ora};
@@ -80,6 +81,10 @@ impl Parser<'_> {
                 let operand = Box::new(left);
                 let kind = if self.eat_word("EMPTY") {
                     ExprKind::IsEmpty { operand, negated }
+                } else if self.at_word("A") && self.word_at(1, "SET") {
+                    self.bump();
+                    self.bump();
+                    ExprKind::IsASet { operand, negated }
                 } else if self.eat_word("NAN") {
                     ExprKind::IsFloat { operand, test: FloatTest::Nan, negated }
                 } else if self.eat_word("INFINITE") {
@@ -91,7 +96,8 @@ impl Parser<'_> {
                 left = Expr { kind, pos };
                 continue;
             }
-            let negated = self.at_word("NOT") && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
+            let negated = self.at_word("NOT")
+                && ["IN", "BETWEEN", "LIKE", "MEMBER", "SUBMULTISET"].iter().any(|w| self.word_at(1, w));
             if negated {
                 self.bump();
             }
@@ -114,6 +120,10 @@ impl Parser<'_> {
                 let pattern = Box::new(self.beside(Self::additive)?);
                 let escape = if self.eat_word("ESCAPE") { Some(Box::new(self.beside(Self::additive)?)) } else { None };
                 left = Expr { kind: ExprKind::Like { operand: Box::new(left), pattern, escape, negated }, pos };
+            } else if self.eat_word("SUBMULTISET") {
+                self.eat_word("OF");
+                let collection = Box::new(self.beside(Self::additive)?);
+                left = Expr { kind: ExprKind::Submultiset { operand: Box::new(left), collection, negated }, pos };
             } else if self.eat_word("MEMBER") {
                 self.eat_word("OF");
                 let collection = Box::new(self.beside(Self::additive)?);
@@ -145,19 +155,34 @@ impl Parser<'_> {
                 Some("+") => BinaryOp::Add,
                 Some("-") => BinaryOp::Sub,
                 Some("||") => BinaryOp::Concat,
-                _ if self.at_word("MULTISET") && self.word_at(1, "UNION") => {
-                    self.bump();
-                    BinaryOp::MultisetUnion
-                }
+                _ if self.at_word("MULTISET") => match self.multiset() {
+                    Some(op) => {
+                        let right = self.beside(Self::multiplicative)?;
+                        left = binary(op, left, right, pos);
+                        continue;
+                    }
+                    None => return Ok(left),
+                },
                 _ => return Ok(left),
             };
             self.bump();
-            if op == BinaryOp::MultisetUnion {
-                self.eat_word("ALL");
-            }
             let right = self.beside(Self::multiplicative)?;
             left = binary(op, left, right, pos);
         }
+    }
+
+    /// `MULTISET UNION [ALL | DISTINCT]` and the like.
+    fn multiset(&mut self) -> Option<BinaryOp> {
+        const OPERATORS: [(&str, MultisetOp); 3] =
+            [("UNION", MultisetOp::Union), ("INTERSECT", MultisetOp::Intersect), ("EXCEPT", MultisetOp::Except)];
+        let (_, op) = OPERATORS.iter().find(|(word, _)| self.word_at(1, word))?;
+        self.bump();
+        self.bump();
+        let distinct = self.eat_word("DISTINCT");
+        if !distinct {
+            self.eat_word("ALL");
+        }
+        Some(BinaryOp::Multiset { op: *op, distinct })
     }
 
     fn multiplicative(&mut self) -> PResult<Expr> {
@@ -231,6 +256,9 @@ impl Parser<'_> {
             };
             let bind = Expr { kind: ExprKind::Bind { name, field }, pos };
             return self.attributes(bind);
+        }
+        if let Some(name) = self.take_inquiry() {
+            return expr(ExprKind::Inquiry(name));
         }
         if self.at_symbol("(") {
             self.bump();
@@ -448,16 +476,30 @@ impl Parser<'_> {
             self.bump();
             return Ok(Vec::new());
         }
-        let list = self.comma_list(|p| {
-            if p.name_at(0) && p.symbol_at(1, "=>") {
-                let name = Some(p.any_ident()?);
-                p.bump();
-                return Ok(Argument { name, value: p.expr()? });
-            }
-            Ok(Argument { name: None, value: p.expr()? })
-        })?;
+        let list = self.comma_list(|p| p.argument())?;
         self.expect_symbol(")")?;
         Ok(list)
+    }
+
+    fn argument(&mut self) -> PResult<Argument> {
+        if self.name_at(0) && self.symbol_at(1, "=>") {
+            let name = Some(self.any_ident()?);
+            self.bump();
+            return Ok(Argument { name, value: self.expr()? });
+        }
+        let first = self.expr()?;
+        if !self.at_symbol("=>") && self.token(0).kind != TokenKind::Bar {
+            return Ok(Argument { name: None, value: first });
+        }
+        let pos = first.pos;
+        let mut choices = vec![first];
+        while self.token(0).kind == TokenKind::Bar {
+            self.skip();
+            choices.push(self.expr()?);
+        }
+        self.expect_symbol("=>")?;
+        let value = Box::new(self.expr()?);
+        Ok(Argument { name: None, value: Expr { kind: ExprKind::Association { choices, value }, pos } })
     }
 
     /// A target of `:=` or `INTO`: a name or a bind variable.

@@ -4,6 +4,7 @@
 //! own words and only a short list is reserved. An error is PLS-00103 at the first unacceptable token, with the tokens
 //! that were expected.
 
+mod conditional;
 mod decl;
 mod expr;
 mod reserved;
@@ -19,6 +20,7 @@ use super::ast::*;
 use crate::lexer::{Lexed, Token, TokenKind, lex, string_contents};
 use types::Ora;
 
+pub use conditional::{Directives, StaticValue, conditional_flags, select, static_constant};
 pub use reserved::is_reserved;
 pub use trigger::parse_trigger_header;
 pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at, parse_unit};

@@ -1,4 +1,4 @@
-//! Triggers on tables and views.
+//! Triggers on tables and views, simple and compound.
 //!
 //! CREATE TRIGGER stores a trigger whose body has errors, but not one whose header has: the header names the table. The
 //! header can therefore be parsed alone, and its errors are those of a statement.
@@ -47,8 +47,14 @@ pub fn parse_trigger_header(source: &str) -> Result<TriggerHeader, Ora> {
 impl Parser<'_> {
     pub(super) fn trigger(&mut self) -> PResult<Unit> {
         let header = self.trigger_header()?;
+        let mut sections = Vec::new();
         let block = match header.calls {
             true => self.called_body()?,
+            false if header.timing == TriggerTiming::Compound => {
+                let (block, all) = self.compound(&header.name)?;
+                sections = all;
+                block
+            }
             false => {
                 let labels = self.leading_labels()?;
                 let block = self.block(labels)?;
@@ -56,7 +62,66 @@ impl Parser<'_> {
                 block
             }
         };
-        Ok(Unit::Trigger(Box::new(Trigger { header, block })))
+        Ok(Unit::Trigger(Box::new(Trigger { header, block, sections })))
+    }
+
+    /// The declarations and the sections of a compound trigger.
+    fn compound(&mut self, name: &Ident) -> PResult<(Block, Vec<TriggerSection>)> {
+        let pos = self.bump();
+        self.bump();
+        let mut declarations = Vec::new();
+        while self.timing_point().is_none() && !self.at_word("END") && !self.at_end() {
+            declarations.push(self.declaration()?);
+        }
+        let mut sections: Vec<TriggerSection> = Vec::new();
+        while let Some(point) = self.timing_point() {
+            if sections.iter().any(|section| section.point == point) {
+                return Err(self.error_at(371, &[point.name()], self.pos()));
+            }
+            sections.push(self.section(point)?);
+        }
+        if sections.is_empty() {
+            return Err(self.unexpected(&["after", "before", "instead"]));
+        }
+        let end_pos = self.pos();
+        self.expect_word_or("END", &["after", "before", "end", "instead"])?;
+        if self.at_name() {
+            let word = self.any_ident()?;
+            if word.name != name.name {
+                return Err(self.end_mismatch(&word, name));
+            }
+        }
+        self.expect_semicolon()?;
+        let body = Body { statements: Vec::new(), handlers: Vec::new(), pos, end_pos };
+        Ok((Block { labels: Vec::new(), declarations, body, pos }, sections))
+    }
+
+    fn timing_point(&self) -> Option<TimingPoint> {
+        let is_row = self.word_at(1, "EACH") && self.word_at(2, "ROW");
+        match () {
+            () if self.at_word("BEFORE") && self.word_at(1, "STATEMENT") => Some(TimingPoint::BeforeStatement),
+            () if self.at_word("AFTER") && self.word_at(1, "STATEMENT") => Some(TimingPoint::AfterStatement),
+            () if self.at_word("BEFORE") && is_row => Some(TimingPoint::BeforeRow),
+            () if self.at_word("AFTER") && is_row => Some(TimingPoint::AfterRow),
+            () => None,
+        }
+    }
+
+    fn section(&mut self, point: TimingPoint) -> PResult<TriggerSection> {
+        let pos = self.pos();
+        self.timing_words(point)?;
+        if !self.eat_word("IS") {
+            self.expect_word_or("AS", &["is", "as"])?;
+        }
+        let declarations = self.declarations()?;
+        let body = self.body()?;
+        self.timing_words(point)?;
+        self.expect_semicolon()?;
+        Ok(TriggerSection { point, declarations, body, pos })
+    }
+
+    fn timing_words(&mut self, point: TimingPoint) -> PResult<()> {
+        point.name().split(' ').try_for_each(|word| self.expect_word(word))
     }
 
     /// `CALL procedure(arguments)` as a block.
@@ -85,8 +150,8 @@ impl Parser<'_> {
         } else if self.eat_word("INSTEAD") {
             self.expect_word("OF")?;
             TriggerTiming::InsteadOf
-        } else if self.at_word("FOR") {
-            return Err(self.refused(3001)); // compound triggers
+        } else if self.eat_word("FOR") {
+            TriggerTiming::Compound
         } else {
             return Err(self.refused(4071));
         };
@@ -102,7 +167,8 @@ impl Parser<'_> {
         }
         let table = self.path()?;
         let (old_alias, new_alias) = self.referencing()?;
-        let for_each_row = self.eat_word("FOR");
+        let is_compound = timing == TriggerTiming::Compound;
+        let for_each_row = !is_compound && self.eat_word("FOR");
         if for_each_row && !(self.eat_word("EACH") && self.eat_word("ROW")) {
             return Err(self.refused(4079));
         }
@@ -122,7 +188,10 @@ impl Parser<'_> {
         let action = self.pos();
         let calls = self.eat_word("CALL");
         let body = self.pos();
-        if !calls && !self.at_word("BEGIN") && !self.at_word("DECLARE") && !self.at_symbol("<<") {
+        if is_compound && !(self.at_word("COMPOUND") && self.word_at(1, "TRIGGER") && !calls) {
+            return Err(self.refused(4079));
+        }
+        if !is_compound && !calls && !self.at_word("BEGIN") && !self.at_word("DECLARE") && !self.at_symbol("<<") {
             return Err(self.refused(4079));
         }
         Ok(TriggerHeader {

@@ -141,13 +141,20 @@ impl Parser<'_> {
         let (_, mut path) = self.unit_name()?;
         let name = path.pop().expect("a path has a last part");
         let mut authid = AuthId::default();
-        while self.at_word("AUTHID") {
-            authid = self.authid()?;
+        let mut accessible_by = Vec::new();
+        loop {
+            if self.at_word("AUTHID") {
+                authid = self.authid()?;
+            } else if self.at_word("ACCESSIBLE") {
+                accessible_by = self.accessors()?;
+            } else {
+                break;
+            }
         }
         self.is_or_as()?;
         let declarations = self.declarations()?;
         self.unit_end(&name)?;
-        Ok(Unit::Package(Package { schema: path.pop(), name, authid, declarations }))
+        Ok(Unit::Package(Package { schema: path.pop(), name, authid, accessible_by, declarations }))
     }
 
     fn package_body(&mut self) -> PResult<Unit> {
