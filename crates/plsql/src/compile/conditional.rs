@@ -1,7 +1,7 @@
 //! The names that the directives of conditional compilation use: flags, settings, and constants of packages.
 
 use super::ask::Interfaces;
-use super::units::{Units, built_in_package};
+use super::units::{Units, built_in};
 use crate::world::{StoredUnit, World};
 use dictionary::Access;
 use sql::plsql::ast::{Ident, Unit, UnitKind};
@@ -149,4 +149,10 @@ pub fn selected_source<'t>(
         Ok(stored(owner, name).or_else(built_in))
     };
     selected_by(&Inquiries::of_unit(unit), &unit.source, &mut find).unwrap_or(Cow::Borrowed(&unit.source))
+}
+
+/// The built-in package with that name.
+fn built_in_package(owner: Option<&str>, name: &str) -> Option<StoredUnit> {
+    let source = crate::packages::specification(name).filter(|_| owner.is_none_or(|owner| owner == "SYS"))?;
+    Some(built_in(name, source, UnitKind::Package))
 }

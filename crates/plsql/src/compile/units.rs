@@ -174,9 +174,3 @@ pub(super) fn built_in(name: &str, source: &str, kind: UnitKind) -> StoredUnit {
     let (owner, source) = (String::new(), source.to_string());
     StoredUnit { owner, name: name.into(), kind, source, settings: Rc::default() }
 }
-
-/// The built-in package with that name.
-pub(super) fn built_in_package(owner: Option<&str>, name: &str) -> Option<StoredUnit> {
-    let source = crate::packages::specification(name).filter(|_| owner.is_none_or(|owner| owner == "SYS"))?;
-    Some(built_in(name, source, UnitKind::Package))
-}
