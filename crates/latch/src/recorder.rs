@@ -8,8 +8,8 @@
 //! The few calls before a sampled one are its approach: they do all that a sampled call does, but their records are
 //! overwritten. So the code, the ring and the branch predictions of a recording are in the nearest caches when the
 //! sampled call begins, and a stamp in it costs the same as in a loop of stamps. The gets in them also tell whether the
-//! first gets of the sampled call had the same last holder. Sampled calls without an approach were tried first: they took
-//! up to a third longer than their stamps explain.
+//! first gets of the sampled call had the same last holder. Sampled calls without an approach were tried first: they
+//! took up to a third longer than their stamps explain.
 //!
 //! The clock of a call stands still while its process waits. A get that misses waits from the miss to the get; other
 //! waits are those of the session's wait events. So the gap before a get is the work before it and nothing else. The
@@ -154,8 +154,8 @@ impl Recorder {
         (if left > 0 { left } else { self.geometric(every) }, true)
     }
 
-    /// False when the ring is full. After a call that did not fit there are no others, shorter ones that would fit: they
-    /// would be too many among the recorded ones.
+    /// False when the ring is full. After a call that did not fit there are no others, not even shorter ones that would
+    /// fit: they would be too many among the recorded ones.
     fn begin_call(&self, ring: Ring, approaches: bool, waited_ns: u64) -> bool {
         if ring.has_lost() {
             return false;

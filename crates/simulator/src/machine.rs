@@ -87,8 +87,8 @@ pub struct Scheduler {
     pub wake_idle_us: Option<f64>,
     /// From a post to the place in the run queue of a busy processor; 2 when not measured.
     pub wake_busy_us: Option<f64>,
-    /// From a post to the run on a processor on which another process computes. Shorter than half a slice: the scheduler
-    /// lets a woken process take the processor; it takes its turn when longer, or not measured.
+    /// From a post to the run on a processor where another process computes. Shorter than half a slice: the scheduler
+    /// lets a woken process take the processor. Longer, or not measured: a woken process takes its turn.
     pub wake_preempt_us: Option<f64>,
     /// Lateness of a sleep of 50 µs; 55 when not measured.
     pub late_50us_us: Option<f64>,

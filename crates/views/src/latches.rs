@@ -398,7 +398,8 @@ pub const LATCH_RECORDING: &[(&str, Type)] = &[
 ];
 
 /// `v$latch_recording`: the sessions of the last recording of latch gets; sessions that followed each other in a
-/// process slot have one row. A lost call did not fit the ring, which then takes no other one, or its session was killed.
+/// process slot have one row. A lost call did not fit the ring, which then takes no other one, or its session was
+/// killed.
 pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
     let domain = s.processes.domain();
     let running = if domain.recording().1 == 0 { "NO" } else { "YES" };

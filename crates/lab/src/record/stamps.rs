@@ -2,8 +2,8 @@
 //!
 //! The work of a call takes the place of the recorder's code in the nearest caches, so the measured calls do some as
 //! well, and few of them are sampled. A loop of gets that are all recorded was rejected: its stamps are three times as
-//! fast as those of an instance. How much faster or slower stamps are beside the work of the recorded calls is fitted to
-//! the counted time of calls of one session ([`super::gets`]).
+//! fast as those of an instance. How much faster or slower stamps are beside the work of the recorded calls is fitted
+//! to the counted time of calls of one session ([`super::gets`]).
 
 use std::hint::black_box;
 
