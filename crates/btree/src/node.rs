@@ -46,7 +46,7 @@ pub(crate) mod flags {
 pub(crate) const ROWID: usize = 6;
 /// Bytes of a data object in a locator.
 pub(crate) const OBJECT: usize = 4;
-/// The table of an index over the rows of several segments: the partitions of a table.
+/// The table of an index over the rows of several segments: the partitions of a table (R16).
 pub const SEVERAL: ObjectId = ObjectId(0);
 /// Bytes of the xid behind the sort key.
 pub(crate) const XID: usize = 8;

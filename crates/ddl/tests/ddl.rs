@@ -363,7 +363,7 @@ fn tables_are_created_and_dropped() {
     s.fails("create table u (v varchar2(4001))", 910);
     s.fails("create table u (v varchar2)", 906);
     s.fails("create private temporary table u (n number)", 3001);
-    s.fails("create table u (n number) partition by hash (n) partitions 2", 439);
+    s.fails("create table u (n number) partition by hash (n) partitions 0", 14152);
     s.fails("drop table nothing", 942);
     s.fails("drop table sys.obj$", 701);
     s.ok("drop table t purge");

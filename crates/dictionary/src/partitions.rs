@@ -1,4 +1,4 @@
-//! Partitioned tables: the partitions, and which of them holds a row.
+//! Partitioned tables: the partitions, and which of them holds a row (D18).
 //!
 //! A partitioning key is bytes as index keys are (`types::codec::push_key_part`), so that bounds compare with `memcmp`
 //! and NULL is above all values, as in Oracle. The place of a row is found in logarithmic time.

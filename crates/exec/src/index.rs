@@ -130,6 +130,16 @@ impl Index {
         let Some(local) = &self.local else { return Ok(Some(self.tree)) };
         let At::Rowid(rowid) = at else { return Err(Ora::new(1410)) };
         let place = local.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
+        self.tree_to_change(place, cx)
+    }
+
+    pub fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// As [`Index::tree_of`], for the rows of a partition.
+    fn tree_to_change(&self, place: usize, cx: &ExecCtx<'_>) -> Result<Option<btree::Index>> {
+        let Some(local) = &self.local else { return Ok(Some(self.tree)) };
         match local.parts.get(place).is_some_and(|part| part.unusable) {
             true if self.def.unique || self.watched.is_some() => Err(self.unusable()),
             true => Ok(None),
@@ -300,6 +310,22 @@ fn insert_watched(index: &Index, watch: &Watch, key: &[u8], at: At<'_>, cx: &mut
 /// Adds many entries; returns whether one of them was refused.
 pub fn insert_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<Inserted> {
     cx.shared.btree.insert_many(cx.p, &mut cx.session.txn, &index.tree, entries, LockWait::Forever)
+}
+
+/// Adds many entries of rows of one partition to a local index; returns whether one of them was refused.
+///
+/// # Errors
+/// ORA-01502 for an unusable partition of an index that enforces a key.
+pub fn insert_many_at(
+    index: &Index,
+    place: usize,
+    entries: &mut btree::Batch,
+    cx: &mut ExecCtx<'_>,
+) -> Result<Inserted> {
+    match index.tree_to_change(place, cx)? {
+        Some(tree) => cx.shared.btree.insert_many(cx.p, &mut cx.session.txn, &tree, entries, LockWait::Forever),
+        None => Ok(Inserted::Done),
+    }
 }
 
 /// Marks many entries deleted.

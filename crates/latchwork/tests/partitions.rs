@@ -141,6 +141,12 @@ fn change(random: &mut Random, id: &mut u64) -> String {
                 key % 90
             )
         }
+        4 if random.one_in(4) => format!(
+            "insert into {{t}} select level * 7 + {}, mod(level, 100), chr(97 + mod(level, 7)), 'twice', null \
+             from dual connect by level < {}",
+            random.below(3000u64),
+            2 + random.below(300u64)
+        ),
         4 => {
             let from = *id + 1;
             *id += 20;

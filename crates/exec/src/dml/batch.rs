@@ -6,10 +6,11 @@
 
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
+use crate::table::{Address, At, Partitioned, Storage};
 use btree::Inserted;
 use heap::HeapTable;
 use types::row::RowReader;
-use types::{Ora, Result, Rowid};
+use types::{ObjectId, Ora, Rdba, Result, Rowid};
 
 /// A batch is inserted once it has this many rows or bytes. The larger the batch, the more index entries fall into one
 /// leaf.
@@ -105,7 +106,7 @@ impl Batch {
     /// inserted and left nothing behind; it returns `Ok` to continue with the others.
     pub fn flush(
         &mut self,
-        table: &HeapTable,
+        storage: &Storage,
         indexes: &[Index],
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
         cx: &mut ExecCtx<'_>,
@@ -114,13 +115,18 @@ impl Batch {
             return Ok(());
         }
         let start = cx.shared.txns.savepoint(&cx.session.txn);
-        let done = match self.insert_together(table, indexes, cx) {
+        let together = match storage {
+            Storage::Heap(table) => self.insert_together(table, indexes, cx),
+            Storage::Partitioned(of) => self.insert_in_partitions(of, indexes, cx),
+            _ => Err(Ora::internal("a batch of rows for another organization")),
+        };
+        let done = match together {
             Ok(()) => Ok(()),
             // The batch may have inserted rows without index entries, so it is rolled back. Errors that end the call
             // are reported once.
             Err(e) => cx.undo_failed(&start, &e).and_then(|()| match e.is_stop() {
                 true => Err(e),
-                false => self.insert_singly(table, indexes, refused, cx),
+                false => self.insert_singly(storage, indexes, refused, cx),
             }),
         };
         self.clear();
@@ -149,16 +155,70 @@ impl Batch {
         Ok(())
     }
 
+    /// As [`Batch::insert_together`], for each partition the rows that belong to it. ORA-14400 for a row without a
+    /// partition.
+    fn insert_in_partitions(&mut self, of: &Partitioned, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
+        let row = |n: &u32| part(&self.rows, &self.ends, *n as usize);
+        let mut places = Vec::with_capacity(self.ends.len());
+        for n in 0..self.ends.len() as u32 {
+            places.push((of.place_of(row(&n))?, n));
+        }
+        // Rows of one partition keep their order.
+        places.sort_unstable();
+        let none = Rowid { obj: ObjectId(0), rdba: Rdba::NONE, slot: 0 };
+        let mut rowids = vec![none; places.len()];
+        let (mut rows, mut ends, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        for group in places.chunk_by(|a, b| a.0 == b.0) {
+            let place = group[0].0;
+            rows.clear();
+            ends.clear();
+            found.clear();
+            for (_, n) in group {
+                rows.extend_from_slice(row(n));
+                ends.push(rows.len() as u32);
+            }
+            let table = of.of.heap_table(of.table, place);
+            cx.shared.heap.insert_many(cx.p, &mut cx.session.txn, &table, &rows, &ends, &mut found)?;
+            for ((_, n), rowid) in group.iter().zip(&found) {
+                rowids[*n as usize] = *rowid;
+            }
+            for (i, (keys, key_ends)) in indexes.iter().zip(&self.keys).filter(|(i, _)| i.is_local()) {
+                self.entries.clear();
+                for (_, n) in group {
+                    let key = part(keys, key_ends, *n as usize);
+                    if !key.is_empty() {
+                        self.entries.push(key, rowids[*n as usize]);
+                    }
+                }
+                if index::insert_many_at(i, place, &mut self.entries, cx)? != Inserted::Done {
+                    return Err(i.duplicate());
+                }
+            }
+        }
+        for (i, (keys, key_ends)) in indexes.iter().zip(&self.keys).filter(|(i, _)| !i.is_local()) {
+            // In the order of the keys, so that adjacent entries meet the same leaf.
+            let key = |n: usize| part(keys, key_ends, n);
+            let mut order: Vec<usize> = (0..rowids.len()).filter(|n| !key(*n).is_empty()).collect();
+            order.sort_unstable_by(|a, b| key(*a).cmp(key(*b)));
+            for n in order {
+                index::insert(i, key(n), At::Rowid(rowids[n]), cx)?;
+            }
+            cx.check_cancel()?;
+        }
+        self.last = rowids.last().copied();
+        Ok(())
+    }
+
     fn insert_singly(
         &mut self,
-        table: &HeapTable,
+        storage: &Storage,
         indexes: &[Index],
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
         for n in 0..self.ends.len() {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
-            let inserted = cx.check_cancel().and_then(|()| self.insert_one(n, table, indexes, cx));
+            let inserted = cx.check_cancel().and_then(|()| self.insert_one(n, storage, indexes, cx));
             if let Err(e) = inserted {
                 cx.undo_failed(&start, &e)?;
                 refused(n, e)?;
@@ -167,13 +227,13 @@ impl Batch {
         Ok(())
     }
 
-    fn insert_one(&mut self, n: usize, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn insert_one(&mut self, n: usize, storage: &Storage, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
         let row = part(&self.rows, &self.ends, n);
-        let rowid = cx.shared.heap.insert(cx.p, &mut cx.session.txn, table, row)?;
+        let Address::Rowid(rowid) = storage.insert(cx, row, &[])? else { return Err(Ora::new(1410)) };
         for (i, (keys, ends)) in indexes.iter().zip(&self.keys) {
             let key = part(keys, ends, n);
             if !key.is_empty() {
-                index::insert(i, key, crate::table::At::Rowid(rowid), cx)?;
+                index::insert(i, key, At::Rowid(rowid), cx)?;
             }
         }
         self.last = Some(rowid);

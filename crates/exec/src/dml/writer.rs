@@ -299,7 +299,7 @@ impl Writer {
     /// Whether rows may be inserted in batches: computing a row never needs the outcome of an earlier one.
     pub fn takes_batches(&self) -> bool {
         let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches() && self.rows_may_wait();
-        matches!(self.storage, Storage::Heap(_)) && plain
+        matches!(self.storage, Storage::Heap(_) | Storage::Partitioned(_)) && self.only.is_none() && plain
     }
 
     /// Whether a row may be changed after later rows have been computed. Triggers before a row do not see the table;
@@ -330,10 +330,7 @@ impl Writer {
 
     /// Inserts the rows of the batch, with `refused` as in [`Batch::flush`].
     pub fn flush(&mut self, refused: &mut dyn FnMut(usize, Ora) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<()> {
-        match &self.storage {
-            Storage::Heap(table) => self.batch.flush(table, &self.indexes, refused, cx),
-            _ => Ok(()), // batches are not used
-        }
+        self.batch.flush(&self.storage, &self.indexes, refused, cx)
     }
 
     /// Inserts the row in the new registers.

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterTableAction, BoundValue, HashPartitions, Ident, PartitionAction, PartitionBy, PartitionMethod, PartitionRef,
-    PartitionSpec, PartitionUpkeep, PartitionValues, SegmentOptions, WhichPartition,
+    AlterTableAction, HashPartitions, PartitionAction, PartitionBy, PartitionMethod, PartitionRef, PartitionSpec,
+    PartitionUpkeep, PartitionValues, SegmentOptions, WhichPartition,
 };
 use crate::lexer::TokenKind;
 use ::types::Result;
@@ -54,13 +54,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn in_parens<T>(&mut self, item: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.left_paren()?;
-        let found = item(self)?;
-        self.right_paren()?;
-        Ok(found)
-    }
-
     fn hash_partitions(&mut self) -> Result<HashPartitions> {
         let pos = self.pos();
         if !self.eat_word("PARTITIONS") {
@@ -75,80 +68,6 @@ impl Parser<'_> {
             false => Vec::new(),
         };
         Ok(HashPartitions::Count { count, store_in, pos })
-    }
-
-    /// `(PARTITION …, …)`.
-    pub(super) fn partition_list(&mut self) -> Result<Vec<PartitionSpec>> {
-        self.in_parens(|p| p.comma_list(Self::partition_spec))
-    }
-
-    /// `PARTITION [name] [VALUES …] [options]`.
-    fn partition_spec(&mut self) -> Result<PartitionSpec> {
-        let pos = self.pos();
-        self.expect_word("PARTITION", 14004)?;
-        self.partition_spec_tail(pos)
-    }
-
-    fn partition_spec_tail(&mut self, pos: crate::ast::Pos) -> Result<PartitionSpec> {
-        const NOT_NAMES: &[&str] = &[
-            "VALUES",
-            "TABLESPACE",
-            "UPDATE",
-            "PCTFREE",
-            "PCTUSED",
-            "INITRANS",
-            "MAXTRANS",
-            "STORAGE",
-            "LOGGING",
-            "NOLOGGING",
-            "COMPRESS",
-            "NOCOMPRESS",
-            "SEGMENT",
-            "PARALLEL",
-            "NOPARALLEL",
-        ];
-        let name = match self.at_ident() && !self.at_any(NOT_NAMES) {
-            true => Some(self.ident(14006)?),
-            false => None,
-        };
-        let values = match self.eat_word("VALUES") {
-            true => self.partition_values()?,
-            false => PartitionValues::None,
-        };
-        let mut options = SegmentOptions::default();
-        while self.segment_option(&mut options)? {}
-        if self.at_any(&["SUBPARTITIONS", "SUBPARTITION"]) || self.at(TokenKind::LeftParen) {
-            return Err(::types::Ora::unsupported().at(self.pos().0));
-        }
-        Ok(PartitionSpec { name, values, options, pos })
-    }
-
-    fn partition_values(&mut self) -> Result<PartitionValues> {
-        if self.eat_word("LESS") {
-            self.expect_word("THAN", 14008)?;
-            return Ok(PartitionValues::LessThan(self.in_parens(|p| p.comma_list(Self::bound_value))?));
-        }
-        if !self.at(TokenKind::LeftParen) {
-            return self.fail(14007);
-        }
-        Ok(PartitionValues::List(self.in_parens(|p| p.comma_list(Self::bound_tuple))?))
-    }
-
-    /// A value of a list, or several in parentheses. An expression in parentheses is a tuple of one.
-    fn bound_tuple(&mut self) -> Result<Vec<BoundValue>> {
-        match self.at(TokenKind::LeftParen) {
-            true => self.in_parens(|p| p.comma_list(Self::bound_value)),
-            false => Ok(vec![self.bound_value()?]),
-        }
-    }
-
-    fn bound_value(&mut self) -> Result<BoundValue> {
-        let pos = self.pos();
-        match self.eat_any(&["MAXVALUE", "DEFAULT"]) {
-            Some(0) => Ok(BoundValue::MaxValue(pos)),
-            Some(_) => Ok(BoundValue::Default(pos)),
-            None => Ok(BoundValue::Expr(self.value()?)),
-        }
     }
 
     /// The name of a partition, or `FOR (…)`, behind the word PARTITION.
@@ -306,17 +225,6 @@ impl Parser<'_> {
         match self.at_word("TO") {
             true => Err(::types::Ora::unsupported().at(self.pos().0)),
             false => Ok(partitions),
-        }
-    }
-
-    /// `LOCAL [(PARTITION …, …)]`, behind the word LOCAL: the partitions, if they are listed.
-    pub(super) fn local_partitions(&mut self) -> Result<Vec<PartitionSpec>> {
-        if self.eat_words(&["STORE", "IN"]) {
-            let _: Vec<Ident> = self.ident_list(2216)?;
-        }
-        match self.at(TokenKind::LeftParen) {
-            true => self.partition_list(),
-            false => Ok(Vec::new()),
         }
     }
 }
