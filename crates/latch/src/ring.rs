@@ -9,8 +9,8 @@
 //! A record is four words. The sequence word has the epoch and the place in the ring, so a reader takes neither a
 //! record of an earlier recording nor memory that was never written. The count of records is raised at the end of a
 //! call, over all of its records: readers see whole calls, and the records of calls before a sampled one, which only
-//! warm the caches, are overwritten. A process that is killed in a call leaves nothing of it; the next owner of the slot
-//! continues behind the last whole call.
+//! warm the caches, are overwritten. A process that is killed in a call leaves nothing of it; the next owner of the
+//! slot continues behind the last whole call.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
