@@ -25,6 +25,10 @@ const STATE: DataType = DataType::Raw { len: 2000 };
 /// How often the types of the columns may widen. Each class of types widens a few times at most.
 const ROUNDS_MAX: usize = 4;
 
+/// How often the types of columns may widen in one statement. Each time compiles the branch again, with the recursive
+/// WITH queries in it, so the work could double with each query that names another one.
+const WIDENINGS_MAX: usize = 500;
+
 /// A query and the columns of its rows.
 type Bound = (Rel, Vec<Expr>, Vec<Column>);
 
@@ -73,6 +77,10 @@ impl Compiler<'_> {
                 column.ty = ty;
             }
             if again {
+                self.widenings += 1;
+                if self.widenings > WIDENINGS_MAX {
+                    return Err(unsupported("so many recursive WITH queries whose columns widen", name.pos.0));
+                }
                 continue;
             }
             let compared = self.compared(&branch_rel, pump);
