@@ -444,7 +444,11 @@ fn drop_column(
     hidden.nullable = true;
     hidden.default_text = None;
     hidden.default_on_null = false;
+    let identity = hidden.identity.take();
     let object = table.object;
+    if let Some(identity) = identity {
+        crate::drop::sequence(work, identity.sequence)?;
+    }
     columns::update(work, object, position, &table.columns[position])?;
     crate::stats_groups::forget_column(work, object, position)?;
     let mine = |row: &[Value]| as_u32(&row[com::COL]) as usize == position + 1;

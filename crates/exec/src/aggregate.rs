@@ -30,6 +30,8 @@ pub struct AggCode {
     /// The key of the hypothetical row of RANK and its kind.
     hypothetical: Option<Keys>,
     ty: DataType,
+    /// COLLECT: the type of the elements.
+    element: Option<DataType>,
 }
 
 impl AggCode {
@@ -52,6 +54,7 @@ impl AggCode {
                 Keys::build(&keys, b)
             }),
             ty: a.ty,
+            element: a.args.first().filter(|_| a.kind == AggKind::Collect).map(|arg| arg.ty),
         }
     }
 
@@ -165,7 +168,11 @@ impl AggCode {
             }
         }
         if let Core::Elements(elements) = &mut acc.core {
-            let value = m.value(r).clone();
+            let mut value = m.value(r).clone();
+            if let Some(ty) = self.element.filter(|_| !value.is_null()) {
+                let assigned = ty.assign(&mut value, &cx.session.nls, &"");
+                assigned.map_err(|e| if e.is(12899) { Ora::new(22814) } else { e })?;
+            }
             let mut key = Vec::new();
             self.order.encode(m, cx, &mut key)?;
             elements.push((key, value));

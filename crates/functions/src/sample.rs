@@ -20,16 +20,19 @@ pub(crate) fn sample(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
             now.instant() as u64 ^ u64::from(now.nanos) << 32
         }
     };
-    let mut bytes = Vec::with_capacity(16);
-    match &args[0] {
+    let hash = match &args[0] {
         Value::Null => return null(out),
-        Value::Rowid(rowid) if blocks => {
-            bytes.extend_from_slice(&rowid.obj.0.to_le_bytes());
-            bytes.extend_from_slice(&rowid.rdba.0.to_le_bytes());
+        Value::Rowid(rowid) => {
+            let slot = if blocks { 0 } else { u64::from(rowid.slot) + 1 };
+            let block = u64::from(rowid.obj.0) << 32 | u64::from(rowid.rdba.0);
+            mixed(mixed(mixed(seed) ^ block) ^ slot)
         }
-        address => codec::encode(address, &mut bytes),
-    }
-    let hash = bytes.iter().fold(mixed(seed), |hash, byte| mixed(hash ^ u64::from(*byte)));
+        address => {
+            let mut bytes = Vec::new();
+            codec::encode(address, &mut bytes);
+            bytes.iter().fold(mixed(seed), |hash, byte| mixed(hash ^ u64::from(*byte)))
+        }
+    };
     let place = (hash >> (64 - BITS)) as f64 / (1u64 << BITS) as f64;
     *out = Value::Boolean(place * 100.0 < percent);
     Ok(())

@@ -147,7 +147,9 @@ impl Compiler<'_> {
         };
         let (args, ty) = match (kind, self.collects.take()) {
             (AggKind::Collect, Some((ty, element))) => {
-                let args = args.into_iter().map(|arg| convert(arg, &element, pos)).collect::<Result<_>>()?;
+                let args =
+                    args.into_iter().map(|arg| convert(arg, &element, pos).map(|arg| Expr { ty: element, ..arg }));
+                let args = args.collect::<Result<_>>()?;
                 (args, ty)
             }
             (AggKind::Collect, None) => return Err(unsupported("COLLECT without CAST", pos)),
@@ -156,7 +158,7 @@ impl Compiler<'_> {
                 aggregate_type(kind, args, pos)?
             }
         };
-        if *distinct && is_of_pairs(kind) {
+        if *distinct && (is_of_pairs(kind) || is_hypothetical) {
             return Err(Ora::new(30482).at(pos));
         }
         if *distinct {
@@ -377,8 +379,13 @@ fn is_of_pairs(kind: AggKind) -> bool {
 
 /// Whether a call asks for the rank of a hypothetical row: `RANK(values) WITHIN GROUP (ORDER BY …)`.
 fn is_hypothetical(kind: AggKind, call: &ast::Call) -> bool {
+    is_of_hypothetical_row(kind) && !call.within_group.is_empty() && call.over.is_none()
+}
+
+/// Whether an aggregate with arguments has them for a hypothetical row.
+pub fn is_of_hypothetical_row(kind: AggKind) -> bool {
     use AggKind::*;
-    matches!(kind, Rank | DenseRank | PercentRank | CumeDist) && !call.within_group.is_empty() && call.over.is_none()
+    matches!(kind, Rank | DenseRank | PercentRank | CumeDist)
 }
 
 fn check_arg_count(kind: AggKind, n: usize, pos: u32) -> Result<()> {

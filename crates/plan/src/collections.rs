@@ -113,42 +113,21 @@ impl Compiler<'_> {
         let [ast::Argument { name: None, value }] = &call.args[..] else { return Ok(None) };
         let ExprKind::Name(name) = &value.kind else { return Ok(None) };
         let Some(alias) = name.as_simple() else { return Ok(None) };
-        let items = self.blocks.iter().rev().flat_map(|block| block.items.iter().rev());
-        let found = items.copied().find(|id| self.items[*id].alias == alias);
-        let Some(ItemKind::Elements { value: collection, shape }) = found.map(|id| &self.items[id].kind) else {
+        let depths = self.blocks.iter().enumerate().rev();
+        let mut items = depths.flat_map(|(depth, block)| block.items.iter().rev().map(move |id| (depth, *id)));
+        let found = items.find(|(_, id)| self.items[*id].alias == alias);
+        let is_collection = |kind: &ItemKind| match kind {
+            ItemKind::Elements { shape, .. } => !matches!(shape, ElementShape::Json(_)),
+            _ => false,
+        };
+        let Some((depth, id)) = found.filter(|(_, id)| is_collection(&self.items[*id].kind)) else {
             return Ok(None);
         };
-        let collection_type = collection.ty;
-        let objects = match shape {
-            ElementShape::Values => false,
-            ElementShape::Objects => true,
-            ElementShape::Json(_) => return Ok(None),
-        };
-        let column = |name: &str| {
-            let parts = [alias, name].map(|part| ast::Ident { name: part.to_owned(), pos: value.pos });
-            let name = ast::Name { parts: parts.to_vec(), link: None, pos: value.pos, written: Default::default() };
-            ast::Expr::new(ExprKind::Name(name), value.pos)
-        };
-        if !objects {
-            return self.operand(&column("COLUMN_VALUE")).map(Some);
-        }
-        let element = match collection_type {
-            DataType::Named(id) => self.type_def(id)?.and_then(|def| def.element()),
-            _ => None,
-        };
-        let def = match element {
-            Some(DataType::Named(id)) => self.type_def(id)?,
-            _ => None,
-        };
-        let Some((element, def)) = element.zip(def) else { return Err(invalid_identifier(name)) };
-        let TypeShape::Object(attributes) = &def.shape else { return Err(invalid_identifier(name)) };
-        let path = [def.owner.clone(), def.name.clone()];
-        let made = self.functions.function(None, &path, &[])?.ok_or_else(|| invalid_identifier(name))?;
-        let mut args = Vec::new();
-        for attribute in attributes {
-            args.push(self.operand(&column(&attribute.name))?);
-        }
-        Ok(Some(Expr::new(Node::Call(Rc::new(made), args), element)))
+        // The last column is the element, an object's after its attributes.
+        let Some(last) = self.items[id].columns.len().checked_sub(1) else { return Ok(None) };
+        let element = self.column_value(id, last);
+        self.note_use(depth, &element, value.pos.0);
+        Ok(Some(element))
     }
 
     /// `CAST(COLLECT(value) AS type)`.

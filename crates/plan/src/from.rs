@@ -38,7 +38,11 @@ impl Compiler<'_> {
         let element = def(self, ty)?.and_then(|def| def.element()).ok_or_else(|| Ora::new(22905).at(pos))?;
         Ok(match def(self, &element)?.map(|def| def.shape.clone()) {
             Some(types::TypeShape::Object(attributes)) => {
-                (true, attributes.iter().map(|a| item_column(&a.name, a.ty, true)).collect())
+                // After the attributes, without a name: the object itself, for VALUE.
+                let mut object = item_column("", element, true);
+                object.dropped = true;
+                let attributes = attributes.iter().map(|a| item_column(&a.name, a.ty, true));
+                (true, attributes.chain([object]).collect())
             }
             _ => (false, vec![item_column("COLUMN_VALUE", element, true)]),
         })
@@ -378,7 +382,7 @@ impl Compiler<'_> {
         let (percent, percent_pos) = literal(percent)?;
         let seed = seed.as_ref().map(|seed| literal(seed)).transpose()?;
         let least = types::Number::parse("0.000001").unwrap_or_default();
-        if percent < least || percent > types::Number::from_i64(100) {
+        if percent < least || percent >= types::Number::from_i64(100) {
             return Err(Ora::new(30562).at(percent_pos));
         }
         if let Some((seed, seed_pos)) = &seed

@@ -166,6 +166,10 @@ impl Compiler<'_> {
         self.block().windows = windows;
         let mut aggs = std::mem::take(&mut self.block().aggs);
         for agg in &mut aggs {
+            // The hypothetical row is one for the whole group.
+            for arg in agg.args.iter().filter(|_| crate::aggregate::is_of_hypothetical_row(agg.kind)) {
+                rewriter.rewrite(self, arg.clone(), 0).map_err(|_| Ora::new(30497))?;
+            }
             if matches!(agg.kind, AggKind::Grouping | AggKind::GroupingId) {
                 let args = std::mem::take(&mut agg.args);
                 for a in args {

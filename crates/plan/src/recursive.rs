@@ -25,6 +25,10 @@ const STATE: DataType = DataType::Raw { len: 2000 };
 /// How often the types of the columns may widen. Each class of types widens a few times at most.
 const ROUNDS_MAX: usize = 4;
 
+/// How often the types of columns may widen in one statement. Each time compiles the branch again, with the recursive
+/// WITH queries in it, so the work could double with each query that names another one.
+const WIDENINGS_MAX: usize = 500;
+
 /// A query and the columns of its rows.
 type Bound = (Rel, Vec<Expr>, Vec<Column>);
 
@@ -73,6 +77,10 @@ impl Compiler<'_> {
                 column.ty = ty;
             }
             if again {
+                self.widenings += 1;
+                if self.widenings > WIDENINGS_MAX {
+                    return Err(unsupported("so many recursive WITH queries whose columns widen", name.pos.0));
+                }
                 continue;
             }
             let compared = self.compared(&branch_rel, pump);
@@ -89,7 +97,7 @@ impl Compiler<'_> {
                 columns.iter().zip(&out).map(|(column, reg)| Expr::new(Node::Reg(*reg), column.ty)).collect();
             let mut recursion = Recursion { pump, columns: count, search: None, cycle: None, compared };
             if let Some(search) = search {
-                let order = self.search_order(search, &columns);
+                let order = self.search_order(search, &columns)?;
                 out.push(order.sequence);
                 exprs.push(Expr::new(Node::Reg(order.sequence), number()));
                 recursion.search = Some(order);
@@ -217,14 +225,19 @@ impl Compiler<'_> {
         }
     }
 
-    fn search_order(&mut self, search: &ast::Search, columns: &[Column]) -> SearchOrder {
+    fn search_order(&mut self, search: &ast::Search, columns: &[Column]) -> Result<SearchOrder> {
         let ast::Search { depth_first, keys, sequence: _ } = search;
         let key = |key: &ast::SearchKey| {
             let ast::SearchKey { column, descending, nulls_first } = key;
             let at = position(columns, column);
-            (at, *descending, nulls_first.unwrap_or(*descending))
+            match columns[at].ty {
+                DataType::Named(_) => return Err(Ora::new(22950).at(column.pos.0)),
+                ref ty => check_comparable(ty, column.pos.0)?,
+            }
+            Ok((at, *descending, nulls_first.unwrap_or(*descending)))
         };
-        SearchOrder { depth_first: *depth_first, keys: keys.iter().map(key).collect(), sequence: self.new_reg() }
+        let keys = keys.iter().map(key).collect::<Result<_>>()?;
+        Ok(SearchOrder { depth_first: *depth_first, keys, sequence: self.new_reg() })
     }
 
     fn cycle_mark(&mut self, cycle: &ast::Cycle, columns: &[Column]) -> Result<CycleMark> {
@@ -233,7 +246,11 @@ impl Compiler<'_> {
         if value_of == otherwise_of {
             return Err(Ora::new(32481).at(value.pos.0));
         }
-        let compared = compared.iter().map(|name| position(columns, name)).collect();
+        let place = |name: &ast::Ident| {
+            let at = position(columns, name);
+            check_comparable(&columns[at].ty, name.pos.0).map(|()| at)
+        };
+        let compared = compared.iter().map(place).collect::<Result<_>>()?;
         Ok(CycleMark { columns: compared, mark: self.new_reg(), value: value_of, otherwise: otherwise_of })
     }
 }

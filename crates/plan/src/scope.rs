@@ -312,6 +312,8 @@ pub struct Compiler<'c> {
     pub tells_verdicts: bool,
     /// Inside CAST(COLLECT(…) AS type): the type, and that of its elements.
     pub collects: Option<(DataType, DataType)>,
+    /// How often the columns of recursive WITH queries have widened.
+    pub widenings: usize,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
     /// The expression of TABLE() is being resolved.
@@ -359,6 +361,7 @@ impl<'c> Compiler<'c> {
             subs: Vec::new(),
             ctes: Vec::new(),
             collects: None,
+            widenings: 0,
             cte_scopes: Vec::new(),
             views: Vec::new(),
             resolved: 0,

@@ -94,7 +94,8 @@ impl Elements {
         for &(column, reg) in &self.columns {
             let value = match (self.objects, element) {
                 (false, value) => value.clone(),
-                (true, Value::Composite(object)) => object.parts.get(usize::from(column)).cloned().unwrap_or_default(),
+                // The column after the attributes is the object.
+                (true, Value::Composite(object)) => object.parts.get(usize::from(column)).unwrap_or(element).clone(),
                 (true, _) => Value::Null,
             };
             m.put(reg, value);
