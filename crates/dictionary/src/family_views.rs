@@ -70,8 +70,11 @@ pub(crate) const FAMILIES: &[Family] = &[
             decode(c.type#, 112, 'CLOB', 113, 'BLOB', 23, 'RAW', 'VARCHAR2') data_type \
             from ccol$ cc, cdef$ d, obj$ o, col$ c, user$ u where d.con# = cc.con# and d.type# = 1 and o.obj# = cc.obj# \
             and c.obj# = cc.obj# and c.col# = cc.col# and u.user# = o.owner# \
-            and regexp_like(d.condition, replace(c.name, '$', '\\$') || '\"?[[:space:]]+is[[:space:]]+json', 'i') \
-            and not regexp_like(d.condition, '[[:space:])]or[[:space:](]', 'i'){filter}",
+            and regexp_like(d.condition, '(\"' || regexp_replace(c.name, '([^[:alnum:]_ ])', '\\\\\\1') \
+            || '\"|(^|[^[:alnum:]_$#\"])' || regexp_replace(c.name, '([^[:alnum:]_ ])', '\\\\\\1') \
+            || ')[[:space:]]+is[[:space:]]+json', 'i') \
+            and not regexp_like(d.condition, '[[:space:])]or[[:space:](]|(^|[(]|[[:space:])]and)[[:space:]]*not[[:space:](]', \
+            'i'){filter}",
     ),
     family("VIEWS", object_views::VIEWS),
     Family { owner: "", ..family("SEQUENCES", object_views::SEQUENCES) },

@@ -13,6 +13,9 @@ use std::cmp::Ordering;
 use types::sorting::sort_checked;
 use types::{DataType, Date, Number, Ora, Result, Value};
 
+/// Memory of an element of JSON_ARRAYAGG in addition to its text and the key of its order.
+const ITEM_BYTES: usize = 64;
+
 /// An aggregate as the executor runs it.
 pub struct AggCode {
     pub kind: AggKind,
@@ -80,7 +83,7 @@ impl AggCode {
                 Core::Hypothetical(Box::default())
             }
             Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0, kept: 0, left_out: 0 },
-            JsonArray | JsonObject => Core::Json { items: Vec::new(), bytes: 0, rows: false },
+            JsonArray | JsonObject => Core::Json { items: Vec::new(), bytes: 0, held: 0, rows: false },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
@@ -125,6 +128,16 @@ impl AggCode {
         self.kind == AggKind::CountStar && self.keep_last.is_none() && self.args.is_empty()
     }
 
+    /// Adds the current row, and returns the bytes that the values of JSON_ARRAYAGG or JSON_OBJECTAGG grew by.
+    ///
+    /// # Errors
+    /// Those of the arguments; ORA-40478 for more than a LOB.
+    pub fn add_measured(&self, acc: &mut Acc, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<usize> {
+        let before = acc.held();
+        self.add(acc, m, cx)?;
+        Ok(acc.held() - before)
+    }
+
     /// Adds the current row.
     pub fn add(&self, acc: &mut Acc, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if let Some(last) = self.keep_last
@@ -149,11 +162,12 @@ impl AggCode {
         if m.value(r).is_null() && self.kind != AggKind::Collect {
             return Ok(());
         }
-        if let Core::Json { items, bytes, .. } = &mut acc.core {
+        if let Core::Json { items, bytes, held, .. } = &mut acc.core {
             let Value::Text(text) = m.value(r).clone() else { return Err(Ora::internal("JSON that is no text")) };
             let mut key = Vec::new();
             self.order.encode(m, cx, &mut key)?;
             *bytes += text.len() + 1;
+            *held += text.len() + key.len() + ITEM_BYTES;
             if *bytes > functions::LOB_MAX {
                 return Err(Ora::with(40478, &[&functions::LOB_MAX]));
             }
@@ -270,6 +284,14 @@ pub struct Acc {
 }
 
 impl Acc {
+    /// Memory of the values of a JSON aggregate.
+    fn held(&self) -> usize {
+        match &self.core {
+            Core::Json { held, .. } => *held,
+            _ => 0, // the others are charged by AGGREGATE_BYTES
+        }
+    }
+
     /// Adds a value that is not NULL, for an aggregate over plain values.
     pub fn take(&mut self, v: &Value, cx: &ExecCtx<'_>) -> Result<()> {
         self.core.take(v, cx)
@@ -407,7 +429,10 @@ enum Core {
     /// JSON_ARRAYAGG and JSON_OBJECTAGG: the texts of elements or members.
     Json {
         items: Vec<(Vec<u8>, String)>,
+        /// Length of the text in bytes.
         bytes: usize,
+        /// Memory of the texts and their keys.
+        held: usize,
         /// Whether there was a row, even if all elements are absent.
         rows: bool,
     },

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conversation;
+pub mod documents;
 pub mod files;
 pub mod formats;
 pub mod language;
@@ -24,7 +25,7 @@ pub use replay::{corpora, corpus_of, packed, replay, replay_over, unpacked};
 pub use target::Target;
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     oracle_net::PACKETS,
     oracle_net::MESSAGES,
     oracle_net::LOGON,
@@ -41,6 +42,7 @@ pub const TARGETS: [Target; 17] = [
     files::TEXTS,
     rows::ROWS,
     formats::FORMATS,
+    documents::JSON,
     program::PROGRAM,
 ];
 

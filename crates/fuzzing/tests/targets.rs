@@ -93,6 +93,11 @@ fn formats() {
 }
 
 #[test]
+fn json() {
+    run("json", 20_000);
+}
+
+#[test]
 fn program_text() {
     run("program_text", 4_000);
 }

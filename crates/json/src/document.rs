@@ -13,6 +13,9 @@ use types::{Ora, Result};
 /// Deepest nesting of objects and arrays (J1).
 pub const NESTING_MAX: usize = 1024;
 
+/// Nodes whose memory is kept for a smaller document.
+const KEPT_MAX: usize = 1 << 16;
+
 /// A node, by its position in the document's list.
 pub type NodeId = u32;
 
@@ -103,8 +106,13 @@ impl Document {
             return Err(syntax_error());
         }
         self.text.clear();
-        self.text.push_str(text);
         self.nodes.clear();
+        if self.nodes.capacity() > KEPT_MAX {
+            // The memory of a large document is not kept for small ones.
+            self.text.shrink_to(text.len());
+            self.nodes.shrink_to(text.len());
+        }
+        self.text.push_str(text);
         self.open.clear();
         self.syntax = syntax;
         Parser { text, bytes: text.as_bytes(), at: 0, strict: syntax.strict, nodes: &mut self.nodes }
@@ -141,7 +149,7 @@ impl Document {
         &self.text[n.start as usize..n.end as usize]
     }
 
-    /// The text of a scalar, key or whole value with everything around it that belongs to it.
+    /// Whether a key or text has a backslash.
     pub fn is_escaped(&self, node: NodeId) -> bool {
         self.nodes[node as usize].escaped
     }

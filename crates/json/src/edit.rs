@@ -3,7 +3,9 @@
 use crate::document::{Document, Kind, NodeId};
 use crate::path::Item;
 use crate::strings::push_quoted;
-use crate::write::{Layout, write};
+use crate::write::{Layout, push_number, write};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Appends `target` changed by `patch`. The recursion is bounded by the nesting of documents (J1).
 pub fn merge_patch(target: &Document, patch: &Document, out: &mut String) {
@@ -24,11 +26,12 @@ fn merge(target: Option<(&Document, NodeId)>, patch: &Document, change: NodeId, 
         push_quoted(key, false, out);
         out.push(':');
     };
+    let (changes, known) = (Names::of(patch, change), target.map(|(document, node)| Names::of(document, node)));
     out.push('{');
     if let Some((document, node)) = target {
         for (key, value) in document.members(node) {
             let key = document.content(key);
-            match patch.member(change, &key) {
+            match changes.value(&key) {
                 None => {
                     name(&key, out);
                     write(document, value, Layout::default(), out);
@@ -43,13 +46,43 @@ fn merge(target: Option<(&Document, NodeId)>, patch: &Document, change: NodeId, 
     }
     for (key, new) in patch.members(change) {
         let key = patch.content(key);
-        let is_known = target.is_some_and(|(document, node)| document.member(node, &key).is_some());
+        let is_known = known.as_ref().is_some_and(|known| known.value(&key).is_some());
         if !is_known && patch.kind(new) != Kind::Null {
             name(&key, out);
             merge(None, patch, new, out);
         }
     }
     out.push('}');
+}
+
+/// Objects with more members are looked up by a map.
+const SEARCHED_MAX: u32 = 8;
+
+/// The members of an object by name, the first of several with one name (J2): a merge takes linear time (J1).
+struct Names<'a> {
+    document: &'a Document,
+    object: NodeId,
+    map: Option<HashMap<Cow<'a, str>, NodeId>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(document: &'a Document, object: NodeId) -> Names<'a> {
+        let map = (document.count(object) > SEARCHED_MAX).then(|| {
+            let mut map = HashMap::with_capacity(document.count(object) as usize);
+            for (key, value) in document.members(object) {
+                map.entry(document.content(key)).or_insert(value);
+            }
+            map
+        });
+        Names { document, object, map }
+    }
+
+    fn value(&self, name: &str) -> Option<NodeId> {
+        match &self.map {
+            Some(map) => map.get(name).copied(),
+            None => self.document.member(self.object, name),
+        }
+    }
 }
 
 /// Whether two values are equal: the order of members and the form of numbers and texts do not matter.
@@ -70,7 +103,13 @@ pub fn equal(a: &Document, x: NodeId, b: &Document, y: NodeId) -> bool {
         }
         (Kind::Number, Kind::Number) => match (Item::of(a, x).number(), Item::of(b, y).number()) {
             (Some(l), Some(r)) => l == r,
-            _ => a.raw(x) == b.raw(y),
+            // Too large for a number of SQL.
+            _ => {
+                let (mut l, mut r) = (String::new(), String::new());
+                push_number(a.raw(x), &mut l);
+                push_number(b.raw(y), &mut r);
+                l == r
+            }
         },
         (Kind::Text, Kind::Text) => a.content(x) == b.content(y),
         (left, right) => left == right,

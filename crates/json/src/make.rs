@@ -3,7 +3,7 @@
 use crate::strings::push_quoted;
 use crate::{Document, Layout, Syntax, write};
 use types::image::Image;
-use types::{DataType, Nls, Ora, Place, Result, Value};
+use types::{DataType, LenUnit, Nls, Ora, Place, Result, Value};
 
 /// The clauses of a function that makes JSON.
 #[derive(Clone, Debug, PartialEq, Image)]
@@ -157,7 +157,10 @@ impl Making {
             }
         }
         match self.ty {
-            DataType::Varchar2 { len, .. } if text.len() > len as usize => {
+            // No text has more characters than bytes.
+            DataType::Varchar2 { len, unit }
+                if text.len() > len as usize && (unit == LenUnit::Byte || text.chars().count() > len as usize) =>
+            {
                 return Err(crate::function::too_long(len as usize));
             }
             DataType::Blob => *out = Value::raw(std::mem::take(text).into_bytes()),

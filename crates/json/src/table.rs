@@ -129,8 +129,11 @@ impl TableRows {
     /// # Errors
     /// ORA-40441 with ERROR ON ERROR.
     pub fn open(&mut self, text: Option<&str>) -> Result<()> {
-        self.levels[0].nodes.clear();
-        (self.levels[0].taken, self.levels[0].child) = (0, None);
+        // A statement may have left the rows of the document before in the middle.
+        for level in &mut self.levels {
+            level.nodes.clear();
+            (level.taken, level.child, level.is_active) = (0, None, false);
+        }
         let Some(text) = text else { return Ok(()) };
         match self.document.parse(text, Syntax::default()) {
             Ok(()) => self.start(0, self.document.root())?,

@@ -49,6 +49,8 @@ pub struct Group {
     taken: Vec<u32>,
     /// Memory charged for the groups in memory.
     charged: usize,
+    /// Memory of the values of JSON_ARRAYAGG and JSON_OBJECTAGG.
+    lists: usize,
     done: bool,
     /// Groups in the order of output, and the number returned so far.
     order: Vec<u32>,
@@ -136,6 +138,7 @@ impl Group {
             group_of: Vec::new(),
             taken: Vec::new(),
             charged: 0,
+            lists: 0,
             done: false,
             order: Vec::new(),
             at: 0,
@@ -148,7 +151,7 @@ impl Group {
         self.table.clear();
         self.groups = 0;
         m.release(self.charged);
-        self.charged = 0;
+        (self.charged, self.lists) = (0, 0);
         self.states = self.functions.iter().map(State::start).collect();
         self.order.clear();
         self.at = 0;
@@ -276,13 +279,13 @@ impl Group {
         let whole = self.scalar || self.taken.len() == batch.len;
         let rows = if whole { Rows::All(batch.len) } else { Rows::Some(&self.taken) };
         let mut states = std::mem::take(&mut self.states);
-        let mut done = Ok(());
+        let (mut done, mut lists) = (Ok(()), self.lists);
         for (n, (f, state)) in self.functions.iter().zip(&mut states).enumerate() {
             if f.state != n {
                 continue;
             }
             done = match (f.kind, &f.arg) {
-                (Kind::Row, _) => self.take_rows(f, state, batch, rows, m, cx),
+                (Kind::Row, _) => self.take_rows(f, state, batch, rows, m, cx).map(|grown| lists += grown),
                 (_, None) => {
                     state.count(&self.group_of, rows, &Nulls::default());
                     Ok(())
@@ -294,7 +297,7 @@ impl Group {
                 break;
             }
         }
-        self.states = states;
+        (self.states, self.lists) = (states, lists);
         done?;
         let used = self.used();
         m.charge(used.saturating_sub(self.charged), cx)?;
@@ -302,13 +305,13 @@ impl Group {
         Ok(())
     }
 
-    /// Bytes of the groups in memory, with the values that COUNT(DISTINCT) has seen.
+    /// Bytes of the groups in memory, with the values that COUNT(DISTINCT) has seen and those of JSON aggregates.
     fn used(&self) -> usize {
         let distinct = self.states.iter().map(|state| match state {
             State::Distinct { values, .. } => values.used(),
             _ => 0,
         });
-        self.table.used() + self.groups * self.functions.len() * AGGREGATE_BYTES + distinct.sum::<usize>()
+        self.table.used() + self.groups * self.functions.len() * AGGREGATE_BYTES + distinct.sum::<usize>() + self.lists
     }
 
     /// Finds the group of each row.
@@ -418,7 +421,7 @@ impl Group {
         Ok((keys, args))
     }
 
-    /// Adds rows to an aggregate that reads registers.
+    /// Adds rows to an aggregate that reads registers, and returns what the values of a JSON aggregate grew by.
     fn take_rows(
         &self,
         f: &Function,
@@ -427,18 +430,19 @@ impl Group {
         rows: Rows<'_>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let State::Accs(accs) = state else { return Err(unexplained()) };
-        let mut done = Ok(());
+        let (mut done, mut grown) = (Ok(()), 0);
         rows.each(|row| {
             if done.is_ok() {
                 done = batch.restore(row, self.input.regs(), m);
             }
             if done.is_ok() {
-                done = f.code.add(&mut accs[self.group_of[row] as usize], m, cx);
+                let acc = &mut accs[self.group_of[row] as usize];
+                done = f.code.add_measured(acc, m, cx).map(|bytes| grown += bytes);
             }
         });
-        done
+        done.map(|()| grown)
     }
 
     /// Sets the order in which the groups in memory are returned.

@@ -138,8 +138,12 @@ impl<S: RowSource> Group<S> {
             }
         } else {
             while self.input.next(m, cx)? {
+                let mut grown = 0;
                 for (agg, acc) in self.aggs.iter().zip(&mut accs) {
-                    agg.add(acc, m, cx)?;
+                    grown += agg.add_measured(acc, m, cx)?;
+                }
+                if grown > 0 {
+                    self.held.charge(grown, m, cx)?;
                 }
             }
         }
@@ -215,8 +219,12 @@ impl<S: RowSource> Group<S> {
                 }
             };
             let accs = &mut self.groups[at].accs;
+            let mut grown = 0;
             for (agg, acc) in self.aggs.iter().zip(accs) {
-                agg.add(acc, m, cx)?;
+                grown += agg.add_measured(acc, m, cx)?;
+            }
+            if grown > 0 {
+                self.held.charge(grown, m, cx)?;
             }
         }
         m.key = key;

@@ -11,24 +11,23 @@ pub fn parse(text: &str, variables: &[String]) -> Result<Path> {
     let mut parser = Parser { text, at: 0, variables, depth: 0 };
     let path = parser.whole();
     path.map_err(|fault| {
-        let (number, message) = fault;
-        let detail = format!("\nJZN-{number:05}: {message}");
+        let detail = format!("\n{fault}");
         Ora::with(40597, &[&text, &detail, &(parser.at + 1)])
     })
 }
 
-/// An error of the JSON library: its number and message.
-type Fault = (u32, &'static str);
+/// The reason of an error.
+type Fault = &'static str;
 type Parsed<T> = std::result::Result<T, Fault>;
 
-const END: Fault = (209, "Unexpected characters after end of path");
-const START: Fault = (204, "Missing leading '$' or '@' symbol");
-const NAME: Fault = (205, "Missing name after '.'");
-const SUBSCRIPT: Fault = (212, "Error in array subscript");
-const FILTER: Fault = (220, "Invalid filter condition");
-const QUOTE: Fault = (207, "Missing closing quote");
-const METHOD: Fault = (219, "Invalid item method");
-const VARIABLE: Fault = (226, "Variable is not in the PASSING clause");
+const END: Fault = "JZN-00209: Unexpected characters after end of path";
+const START: Fault = "Missing leading '$' or '@' symbol";
+const NAME: Fault = "Missing name after '.'";
+const SUBSCRIPT: Fault = "Error in array subscript";
+const FILTER: Fault = "Invalid filter condition";
+const QUOTE: Fault = "Missing closing quote";
+const METHOD: Fault = "Invalid item method";
+const VARIABLE: Fault = "Variable is not in the PASSING clause";
 
 struct Parser<'a> {
     text: &'a str,
