@@ -243,11 +243,6 @@ impl Shell<'_> {
         out
     }
 
-    fn current_schema(&mut self) -> String {
-        let rows = self.rows_of("select sys_context('userenv', 'current_schema') from dual");
-        rows.first().map_or(String::new(), |row| self.text(&row[0]))
-    }
-
     fn arguments(&mut self, arguments: &[Argument]) {
         if arguments.is_empty() {
             return;
