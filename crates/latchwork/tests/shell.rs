@@ -118,7 +118,7 @@ fn accepted_and_bound_values_have_types() {
     transcript("asking");
 }
 
-/// SHUTDOWN and STARTUP stop and start the instance of a directory, and only as SYSDBA.
+/// SHUTDOWN and STARTUP stop and start the instance of a directory, only as SYSDBA, and commit nothing.
 #[test]
 fn an_instance_is_stopped_and_started() {
     let dir = std::env::temp_dir().join(format!("latchwork-startup-{}", std::process::id()));
@@ -130,7 +130,9 @@ fn an_instance_is_stopped_and_started() {
                   create user u identified by p;\ngrant create session to u;\narchive log list\n\
                   connect u/p\nshutdown abort\nconnect / as sysdba\n\
                   startup\nshutdown immediate\nselect n from kept;\nshutdown\nstartup mount\nstartup quiet\n\
-                  select n from kept;\nstartup force quiet\nselect n from kept;\nshutdown abort\n";
+                  select n from kept;\nstartup force quiet\nselect n from kept;\n\
+                  insert into kept values (8);\nshutdown immediate\nshutdown abort\nstartup quiet\n\
+                  select n from kept;\nshutdown abort\n";
     let printed = text(&["-s", "--dir", &place, "/", "as", "sysdba"], script);
     let stopped = program().args(["status", "--dir", &place]).output().expect("it answers");
     let nowhere = dir.join("empty");
@@ -151,7 +153,9 @@ fn an_instance_is_stopped_and_started() {
          ORA-01081: cannot start already-running ORACLE - shut it down first\n\
          Database closed.\nDatabase dismounted.\nORACLE instance shut down.\nSP2-0640: Not connected\n\
          ORA-01012: not logged on\nSP2-0042: STARTUP MOUNT is not supported here.\n\
-         {up}{rows}{up}{rows}ORACLE instance shut down.\n"
+         {up}{rows}{up}{rows}\n1 row created.\n\n\
+         ORA-01097: cannot shutdown while in a transaction - commit or rollback first\n\
+         ORACLE instance shut down.\n{up}{rows}ORACLE instance shut down.\n"
     );
     assert_eq!(printed, wanted);
     assert!(none.starts_with("ORA-01078: failure in processing system parameters\n"), "{none}");

@@ -77,6 +77,11 @@ impl Function {
         found.map(|(function, ..)| *function)
     }
 
+    /// Whether the function is of numbers only.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(self, Function::Avg | Function::Sum | Function::Std | Function::Variance)
+    }
+
     /// The label of its line unless LABEL gives another.
     pub fn label(self) -> &'static str {
         FUNCTIONS.iter().find(|(function, ..)| *function == self).map_or("", |(.., label)| label)
@@ -114,6 +119,8 @@ impl Tally {
             return;
         }
         self.count += 1;
+        // Infinity and NaN are no NUMBER.
+        self.overflowed |= matches!(value, Value::Double(_) | Value::Float(_)) && number_of(value).is_none();
         if let Some(number) = number_of(value) {
             let squares = if spreads {
                 number.mul(&number).and_then(|square| self.squares.add(&square))
@@ -206,6 +213,9 @@ mod tests {
             assert_eq!(tally.value(function), Ok(Value::Number(wanted.into())), "{function:?}");
         }
         assert_eq!(Tally::default().value(Function::Sum), Ok(Value::Null));
+        let mut endless = Tally::default();
+        endless.add(&Value::Double(f64::INFINITY), false);
+        assert_eq!(endless.value(Function::Sum), Err(()));
         assert_eq!(Tally::default().value(Function::Count), Ok(Value::Number(0.into())));
     }
 

@@ -3,6 +3,7 @@
 use crate::layout::{ColumnFormat, Justify, Wrapping};
 use crate::shell::Shell;
 use crate::text::{parse_on_off, words};
+use crate::titles::{illegal_format, is_format};
 
 impl Shell<'_> {
     pub(crate) fn column(&mut self, rest: &str) {
@@ -30,7 +31,14 @@ impl Shell<'_> {
                     self.formats.remove(&key);
                     return;
                 }
-                o if o.starts_with("for") => format.format = value(),
+                o if o.starts_with("for") => {
+                    let wanted = value().unwrap_or_default();
+                    if !is_format(&wanted) {
+                        self.out.line(&illegal_format(&wanted));
+                        return;
+                    }
+                    format.format = Some(wanted);
+                }
                 o if o.starts_with("hea") => format.heading = value(),
                 o if o.starts_with("jus") => {
                     format.justify = value().and_then(|v| match v.to_ascii_lowercase().chars().next() {

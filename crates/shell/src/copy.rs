@@ -4,6 +4,7 @@ use crate::logon::{Connector, Logon, parse_logon};
 use crate::shell::Shell;
 use crate::titles::abbreviates;
 use client::{ArrayOptions, Bind, Client, ClientError, Column};
+use std::cmp::Ordering;
 use types::{DataType, Value};
 
 const USAGE: &str = "usage: COPY FROM <db> TO <db> <opt> <table> { (<cols>) } USING <sel>\n  \
@@ -105,6 +106,8 @@ impl Shell<'_> {
         let (from, to) = (name(&copy.from), name(&copy.to));
         // The current session stands for the side that is not named; one that serves both is opened once more.
         let mut current = self.session.take();
+        let breaker = self.breaker();
+        let before = breaker.lock().unwrap_or_else(|e| e.into_inner()).clone();
         let result = match (source, target) {
             (Some(mut source), Some(mut target)) => self.transfer(copy, &mut source, &mut target, &from, &to, counts),
             (Some(mut source), None) => match &mut current {
@@ -118,6 +121,7 @@ impl Shell<'_> {
             (None, None) => Ok(()),
         };
         self.session = current;
+        *breaker.lock().unwrap_or_else(|e| e.into_inner()) = before;
         result
     }
 
@@ -131,6 +135,8 @@ impl Shell<'_> {
         counts: &mut Counts,
     ) -> Result<(), ClientError> {
         let array = self.settings.arraysize.max(1);
+        // Ctrl-C breaks the query: the copy ends with its error.
+        *self.breaker().lock().unwrap_or_else(|e| e.into_inner()) = Some(source.break_handle());
         let first = source.execute_prefetch(&copy.query, &[], array)?;
         let mut columns: Vec<Column> = first.columns.clone();
         if !copy.columns.is_empty() {
@@ -143,7 +149,11 @@ impl Shell<'_> {
                 column.name = name.to_uppercase();
             }
         }
-        self.prepare(copy, target, &columns)?;
+        if let Some(message) = self.prepare(copy, target, &columns)? {
+            self.out.line("");
+            self.out.line(message);
+            return Ok(());
+        }
         let marks: Vec<String> = (1..=columns.len()).map(|n| format!(":{n}")).collect();
         let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
         let insert = format!("insert into {} ({}) values ({})", copy.table, names.join(", "), marks.join(", "));
@@ -193,16 +203,34 @@ impl Shell<'_> {
         self.out.line("");
     }
 
-    /// Makes the table as the command says.
-    fn prepare(&mut self, copy: &Copy, target: &mut Client, columns: &[Column]) -> Result<(), ClientError> {
+    /// Makes the table as the command says. Returns the message for columns that do not fit a table that is there.
+    fn prepare(
+        &mut self,
+        copy: &Copy,
+        target: &mut Client,
+        columns: &[Column],
+    ) -> Result<Option<&'static str>, ClientError> {
         let there = match target.describe(&format!("select * from {}", copy.table)) {
-            Ok(_) => true,
-            Err(e) if e.code() == 942 => false,
+            Ok(known) => Some(known.len()),
+            Err(e) if e.code() == 942 => None,
             Err(e) => return Err(e),
         };
         match (copy.way, there) {
-            (Way::Insert, _) | (Way::Append, true) => return Ok(()),
-            (Way::Replace, true) => {
+            (Way::Insert, None) => return Ok(None),
+            (Way::Insert | Way::Append, Some(known)) => {
+                return Ok(match (columns.len().cmp(&known), copy.columns.is_empty()) {
+                    (Ordering::Equal, _) => None,
+                    (Ordering::Greater, true) => Some("CPY-0006: Select list has more columns than destination table"),
+                    (Ordering::Less, true) => Some("CPY-0007: Select list has fewer columns than destination table"),
+                    (Ordering::Greater, false) => {
+                        Some("CPY-0008: More column list names than columns in the destination table")
+                    }
+                    (Ordering::Less, false) => {
+                        Some("CPY-0009: Fewer column list names than columns in the destination table")
+                    }
+                });
+            }
+            (Way::Replace, Some(_)) => {
                 target.execute(&format!("drop table {}", copy.table), &[])?;
                 self.out.line(&format!("Table {} dropped.", copy.table.to_uppercase()));
                 self.out.line("");
@@ -218,7 +246,7 @@ impl Shell<'_> {
             .collect();
         target.execute(&format!("create table {} ({})", copy.table, definitions.join(", ")), &[])?;
         self.out.line(&format!("Table {} created.", copy.table.to_uppercase()));
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -277,7 +305,10 @@ fn parse_copy(text: &str) -> Option<Copy> {
     let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_$#.\"".contains(c));
     let whole = (from.is_some() || to.is_some()) && plain(table) && columns.iter().all(|name| plain(name));
     let query = query.trim().to_string();
-    if !whole || !using.eq_ignore_ascii_case("using") || query.is_empty() {
+    // Another statement than a query would change the source.
+    let first = word(query.trim_start_matches(|c: char| c == '(' || c.is_whitespace())).0;
+    let queries = ["select", "with"].iter().any(|keyword| first.eq_ignore_ascii_case(keyword));
+    if !whole || !using.eq_ignore_ascii_case("using") || !queries {
         return None;
     }
     Some(Copy { from, to, way, table: table.to_string(), columns, query })
@@ -299,6 +330,8 @@ mod tests {
             "from a/b t using select 1 from dual",
             "from a/b insert t select 1 from dual",
             "from a/b insert t using",
+            "from a/b insert t using delete from s",
+            "from a/b insert t using (update s set x = 1)",
             "from a/b insert t (x using select 1 from dual",
             "from a/b insert t;x using select 1 from dual",
         ] {

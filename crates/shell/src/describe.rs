@@ -22,7 +22,9 @@ impl Shell<'_> {
         };
         match session.describe(&format!("select * from {name}")) {
             Ok(columns) => {
-                self.describe_columns(&columns);
+                let objects = columns.iter().any(|column| matches!(column.data_type, DataType::Named(_)));
+                let names = if objects { self.type_names(name) } else { Vec::new() };
+                self.describe_columns(&columns, &names);
                 self.out.line("");
             }
             Err(e) if e.code() == 942 || e.code() == 4044 => {
@@ -45,8 +47,23 @@ impl Shell<'_> {
 }
 
 impl Shell<'_> {
-    /// Prints columns as `SET DESCRIBE` says: with their numbers, and the attributes of objects to some depth.
-    fn describe_columns(&mut self, columns: &[Column]) {
+    /// The names of the types of a table's columns, by column.
+    fn type_names(&mut self, table: &str) -> Vec<(String, String)> {
+        let (owner, table) = match table.split_once('.') {
+            Some((owner, table)) => (owner.to_uppercase(), table),
+            None => (self.current_schema(), table),
+        };
+        let rows = self.rows_of(&format!(
+            "select column_name, data_type from all_tab_columns where owner = '{}' and table_name = '{}'",
+            owner.trim_matches('"').replace('\'', "''"),
+            table.trim_matches('"').to_uppercase().replace('\'', "''")
+        ));
+        rows.iter().map(|row| (self.text(&row[0]), self.text(&row[1]))).collect()
+    }
+
+    /// Prints columns as `SET DESCRIBE` says: with their numbers, and the attributes of objects to some depth. `names`:
+    /// the names of types, by column.
+    fn describe_columns(&mut self, columns: &[Column], names: &[(String, String)]) {
         let settings = self.settings.describing;
         let numbers = if settings.linenum { 10 } else { 0 };
         let wide = self.settings.linesize.max(40 + numbers) - numbers;
@@ -74,7 +91,9 @@ impl Shell<'_> {
             };
             let indent = if settings.indent { "  ".repeat(depth - 1) } else { String::new() };
             let null = if column.nullable { "" } else { "NOT NULL" };
-            let kind = type_name(&column.data_type);
+            let named = matches!(column.data_type, DataType::Named(_)) && depth == 1;
+            let known = names.iter().find(|(name, _)| named && *name == column.name);
+            let kind = known.map_or_else(|| type_name(&column.data_type), |(_, kind)| kind.clone());
             let name = left(&format!("{indent}{}", column.name), name_wide);
             out.line(&format!("{margin} {name} {} {kind}", left(null, 8)));
             if depth < deepest && !column.nested.is_empty() && column.data_type != DataType::Cursor {
@@ -100,7 +119,9 @@ impl Shell<'_> {
             let element = type_text(element);
             self.out.line(&format!(" {name} {limit} OF {element}"));
             if let Some(columns) = self.attributes(&element) {
-                self.describe_columns(&columns);
+                let names =
+                    self.source_of(&element, "'TYPE'").map_or(Vec::new(), |(_, source)| attribute_types(&source));
+                self.describe_columns(&columns, &names);
             }
             self.out.line("");
             return true;
@@ -114,7 +135,7 @@ impl Shell<'_> {
         if end > 1 && words[end] == "FINAL" && words[end - 1] == "NOT" {
             self.out.line(&format!(" {name} is NOT FINAL"));
         }
-        self.describe_columns(&columns);
+        self.describe_columns(&columns, &attribute_types(&source));
         for method in headers(&source) {
             self.out.line("");
             self.out.line("METHOD");
@@ -222,11 +243,6 @@ impl Shell<'_> {
         out
     }
 
-    fn current_schema(&mut self) -> String {
-        let rows = self.rows_of("select sys_context('userenv', 'current_schema') from dual");
-        rows.first().map_or(String::new(), |row| self.text(&row[0]))
-    }
-
     fn arguments(&mut self, arguments: &[Argument]) {
         if arguments.is_empty() {
             return;
@@ -263,6 +279,15 @@ struct Header {
     modifiers: Vec<String>,
     arguments: Vec<Argument>,
     returns: Option<String>,
+}
+
+/// The names and types of the attributes that an object type's source declares.
+fn attribute_types(source: &str) -> Vec<(String, String)> {
+    let tokens = tokens(source);
+    let Some(open) = tokens.iter().position(|token| token == "(") else { return Vec::new() };
+    let end = closing(&tokens, open);
+    let attributes = split_arguments(&tokens[open + 1..end]).into_iter().map(argument);
+    attributes.map(|attribute| (attribute.name, attribute.kind)).collect()
 }
 
 /// The words before a method's FUNCTION or PROCEDURE.

@@ -73,7 +73,11 @@ impl Shell<'_> {
         if let Err(e) = self.with_session(|session| session.execute(&insert, &binds)) {
             self.settings.errorlogging.on = false;
             self.out.line(&e.to_string());
-            self.out.line("SP2-1508: Errorlogging is switched off: the error could not be logged.");
+            let (owner, table) = match log.table.split_once('.') {
+                Some((owner, table)) => (owner.to_uppercase(), table.to_uppercase()),
+                None => (self.current_schema(), log.table.to_uppercase()),
+            };
+            self.out.line(&format!("SP2-1519: Unable to write to the error log table {owner}.{table}"));
         }
     }
 }

@@ -4,6 +4,8 @@ use crate::shell::Shell;
 use crate::text::words;
 use crate::titles::abbreviates;
 
+const EMPTY: &str = "SP2-1651: History list is empty.";
+
 impl Shell<'_> {
     /// `HISTORY [n {RUN | EDIT | DELETE} | CLEAR | LIST]`. Returns the statement or command to run.
     pub(crate) fn history_command(&mut self, rest: &str) -> Option<String> {
@@ -18,9 +20,13 @@ impl Shell<'_> {
             [word] if abbreviates(word, "list", 4) => self.list_history(),
             [word] if abbreviates(word, "clear", 5) => self.history.clear(),
             [number, action] => {
+                if self.history.is_empty() {
+                    self.out.line(EMPTY);
+                    return None;
+                }
                 let entry = number.parse::<usize>().ok().filter(|n| (1..=self.history.len()).contains(n));
                 let Some(entry) = entry else {
-                    self.out.line("SP2-1651: History list is empty or the entry does not exist.");
+                    self.out.line(usage);
                     return None;
                 };
                 match action.as_str() {
@@ -48,6 +54,9 @@ impl Shell<'_> {
     }
 
     fn list_history(&mut self) {
+        if self.history.is_empty() {
+            self.out.line(EMPTY);
+        }
         let lines: Vec<String> = self.history.iter().enumerate().map(|(at, s)| format!("{:>3}  {s}", at + 1)).collect();
         for line in lines {
             self.out.line(&line);

@@ -26,8 +26,13 @@ impl Shell<'_> {
             }
         };
         let Some(dir) = self.own_instance() else { return };
+        // The transaction is the user's to end: SHUTDOWN neither commits it nor takes it back.
+        if mode != "abort" && self.in_transaction() {
+            self.failed("ORA-01097: cannot shutdown while in a transaction - commit or rollback first");
+            return;
+        }
         // The session itself would keep an instance that waits for its sessions.
-        self.disconnect(true);
+        self.disconnect(false);
         self.banner = None;
         match run_program(&["stop", "--mode", mode], &dir) {
             Ok(()) => {
@@ -39,6 +44,10 @@ impl Shell<'_> {
             }
             Err(message) => self.failed(&message),
         }
+    }
+
+    fn in_transaction(&mut self) -> bool {
+        !self.rows_of("select 1 from dual where dbms_transaction.local_transaction_id is not null").is_empty()
     }
 
     /// The directory of the instance, if the session may stop it; `None` after a message.

@@ -117,7 +117,7 @@ pub(crate) fn field(settings: &Settings, column: &Column, formats: &ColumnFormat
     }
 }
 
-fn is_numeric(data_type: &DataType) -> bool {
+pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Number { .. } | DataType::BinaryDouble | DataType::BinaryFloat)
 }
 

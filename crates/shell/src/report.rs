@@ -8,7 +8,7 @@ use client::Column;
 use types::{Date, Value, escape};
 
 use crate::breaks::{Break, Function, On, Tally};
-use crate::layout::{ColumnFormats, Field, break_lines, cell, cut, field, justified, text_of, with_mark};
+use crate::layout::{ColumnFormats, Field, break_lines, cell, cut, field, is_numeric, justified, text_of, with_mark};
 use crate::settings::{Markup, Recsep, Settings};
 use crate::substitute::Variables;
 use crate::text::{left, right};
@@ -525,10 +525,10 @@ impl<'a> Report<'a> {
     /// The report's own footer.
     fn own_titles(&mut self, variables: &mut Variables, out: &mut String) {
         let footer = &self.settings.titles.footer;
-        if !footer.on || self.is_table() {
+        if !footer.on || self.is_table() || self.settings.pagesize == 0 {
             return;
         }
-        if footer.own_page && self.settings.pagesize > 0 {
+        if footer.own_page {
             self.close_page(variables, out);
             self.page += 1;
             let used = self.page_head(variables, out);
@@ -645,7 +645,10 @@ fn levels(settings: &Settings, columns: &[Column], formats: &ColumnFormats) -> V
         let computes = settings.computes.iter().filter(|compute| compute.on == rule.on);
         let computed = computes.filter_map(|compute| {
             let field = place(&compute.of)?;
-            Some(Computed { field, functions: compute.functions.clone(), tally: Tally::default() })
+            let numeric = is_numeric(&columns[field].data_type);
+            let mut functions = compute.functions.clone();
+            functions.retain(|(function, _)| numeric || !function.is_arithmetic());
+            (!functions.is_empty()).then(|| Computed { field, functions, tally: Tally::default() })
         });
         levels.push(Level { rule: rule.clone(), field, last: None, computed: computed.collect() });
     }

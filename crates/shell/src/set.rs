@@ -3,6 +3,7 @@
 use crate::autotrace::Autotrace;
 use crate::settings::{Allowed, Describing, KEPT, Markup, OutputFormat, Recsep, Settings, SqlCase, full_name, names};
 use crate::text::parse_on_off;
+use crate::titles::{illegal_format, is_number_format};
 
 const ERRORLOGGING_USAGE: &str = "Usage: SET ERRORL[OGGING] { ON | OFF } [ TABLE [schema.]tablename ] \
                                   [ TRUNCATE ] [ IDENTIFIER identifier ]";
@@ -150,6 +151,9 @@ impl Settings {
         let on = rest.next().ok_or_else(|| wrong("SP2-0281: errorlogging missing set option"))?;
         let mut log = self.errorlogging.clone();
         log.on = parse_on_off(on).ok_or_else(|| wrong("SP2-0265: errorlogging must be set ON or OFF"))?;
+        if !log.on && rest.len() > 0 {
+            return Err("SP2-1508: Invalid option for SET ERRORLOGGING OFF".into());
+        }
         let mut truncate = false;
         while let Some(word) = rest.next() {
             match word.to_ascii_lowercase().as_str() {
@@ -161,7 +165,7 @@ impl Settings {
                     log.identifier =
                         rest.next().cloned().ok_or_else(|| wrong("SP2-0281: identifier missing set option"))?;
                 }
-                _ => return Err(wrong(&format!("SP2-0158: unknown SET errorlogging option \"{word}\""))),
+                _ => return Err(format!("SP2-1510: Invalid option {word} for SET ERRORLOGGING ON")),
             }
         }
         let plain = |c: char| c.is_alphanumeric() || "_$#.\"".contains(c);
@@ -285,6 +289,7 @@ impl Settings {
                 }
             }
             "null" => self.null = value.to_string(),
+            "numformat" if !value.is_empty() && !is_number_format(value) => return Err(illegal_format(value)),
             "numformat" => self.numformat = value.to_string(),
             "numwidth" => self.numwidth = number(name, value, 2, 128)? as usize,
             "pagesize" => self.pagesize = number(name, value, 0, 50000)? as usize,
@@ -438,6 +443,9 @@ mod tests {
             set(&mut changed, line).unwrap();
         }
         let mut restored = Settings::default();
+        for line in Settings::default().stored() {
+            set(&mut restored, line.strip_prefix("set ").unwrap()).unwrap_or_else(|e| panic!("{line}: {e}"));
+        }
         for line in changed.stored() {
             set(&mut restored, line.strip_prefix("set ").unwrap()).unwrap_or_else(|e| panic!("{line}: {e}"));
         }

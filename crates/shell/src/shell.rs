@@ -260,6 +260,11 @@ impl<'a> Shell<'a> {
         Asker { user, code: self.last_code }
     }
 
+    pub(crate) fn current_schema(&mut self) -> String {
+        let rows = self.rows_of("select sys_context('userenv', 'current_schema') from dual");
+        rows.first().map_or(String::new(), |row| self.text(&row[0]))
+    }
+
     /// A value in the session's formats.
     pub(crate) fn text(&self, value: &Value) -> String {
         text_of(value, &self.settings.nls)

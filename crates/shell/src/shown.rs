@@ -173,7 +173,10 @@ impl Settings {
                     "" => String::new(),
                     text => format!(" IDENTIFIER {}", quoted(text)),
                 };
-                format!("{} TABLE {}{identifier}", state(log.on), log.table)
+                match log.on {
+                    true => format!("ON TABLE {}{identifier}", log.table),
+                    false => "OFF".into(),
+                }
             }
             "escape" => mark(self.escape),
             "feedback" => {

@@ -7,6 +7,16 @@ pub fn words(line: &str) -> Vec<String> {
 
 /// Like [`words`], with a mark for those in quotes. A quote that is doubled inside quotes stands for itself.
 pub fn quoted_words(line: &str) -> Vec<(String, bool)> {
+    split(line, false)
+}
+
+/// Like [`quoted_words`], but a quote also ends the word before it: `'on 'today' of'` has three.
+pub fn title_words(line: &str) -> Vec<(String, bool)> {
+    split(line, true)
+}
+
+fn split(line: &str, quote_ends: bool) -> Vec<(String, bool)> {
+    let ends = |c: char| c.is_whitespace() || quote_ends && (c == '\'' || c == '"');
     let mut out = Vec::new();
     let mut chars = line.chars().peekable();
     loop {
@@ -25,7 +35,7 @@ pub fn quoted_words(line: &str) -> Vec<(String, bool)> {
             }
         } else {
             word.push(first);
-            while let Some(c) = chars.next_if(|c| !c.is_whitespace()) {
+            while let Some(c) = chars.next_if(|c| !ends(*c)) {
                 word.push(c);
             }
         }

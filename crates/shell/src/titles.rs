@@ -4,7 +4,7 @@
 //! texts. Otherwise it is the old form: one text in the middle, under a line with the date and the number of the page.
 
 use crate::substitute::Variables;
-use crate::text::{quoted_words, right, width};
+use crate::text::{right, title_words, width, words as words_of};
 use types::{Date, Nls, Number};
 
 /// More lines than a page can have are a slip.
@@ -69,7 +69,7 @@ impl Title {
     /// # Errors
     /// The SP2 message.
     pub fn parse(source: &str, pages: bool) -> Result<Title, String> {
-        let words = quoted_words(source);
+        let words = title_words(source);
         let mut title = Title { on: true, source: source.trim().to_string(), ..Title::default() };
         let mut rest = words.as_slice();
         if pages && rest.first().is_some_and(|(word, quoted)| !quoted && abbreviates(word, "page", 3)) {
@@ -78,8 +78,7 @@ impl Title {
         }
         let placed = rest.first().is_some_and(|(word, quoted)| !quoted && is_place(word));
         if !placed && !pages {
-            let texts: Vec<&str> = rest.iter().map(|(word, _)| word.as_str()).collect();
-            title.old = Some(texts.join(" "));
+            title.old = Some(words_of(source).join(" "));
             return Ok(title);
         }
         while let Some(((word, quoted), tail)) = rest.split_first() {
@@ -111,11 +110,12 @@ impl Title {
                     Part::Tab(columns.ok_or_else(|| invalid_number("TAB"))? as isize)
                 }
                 () if abbreviates(word, "format", 3) => {
-                    let Some(((format, _), tail)) = rest.split_first() else {
-                        return Err("SP2-0246: Illegal FORMAT string \"\"".into());
-                    };
-                    rest = tail;
-                    Part::Format(format.clone())
+                    let format = rest.first().map_or("", |(format, _)| format.as_str());
+                    if !is_format(format) {
+                        return Err(illegal_format(format));
+                    }
+                    rest = &rest[1..];
+                    Part::Format(format.to_string())
                 }
                 () => Part::Word(word.clone()),
             };
@@ -172,6 +172,23 @@ impl Title {
 /// Whether `word` is `full` or an abbreviation of at least `least` letters.
 pub fn abbreviates(word: &str, full: &str, least: usize) -> bool {
     word.len() >= least && word.len() <= full.len() && full.starts_with(&word.to_ascii_lowercase())
+}
+
+/// Whether a text is a format of COLUMN: `A` and a width, a number format, or the old word DATE.
+pub fn is_format(text: &str) -> bool {
+    match text.strip_prefix(['a', 'A']) {
+        Some(digits) => digits.parse::<u16>().is_ok_and(|width| width > 0),
+        None => text.eq_ignore_ascii_case("date") || is_number_format(text),
+    }
+}
+
+pub fn is_number_format(text: &str) -> bool {
+    let mut written = String::new();
+    types::format::number_to_char(&Number::from(0), text, &Nls::default(), &mut written).is_ok()
+}
+
+pub fn illegal_format(text: &str) -> String {
+    format!("SP2-0246: Illegal FORMAT string \"{text}\"")
 }
 
 fn is_place(word: &str) -> bool {
@@ -352,6 +369,7 @@ mod tests {
         assert_eq!(lines("LEFT 'Page' FORMAT 999 SQL.PNO", false), ["Page   3"]);
         assert_eq!(lines("LEFT 'Dept ' dept ' by ' SQL.USER", false), ["Dept RESEARCH by SCOTT"]);
         assert_eq!(lines("COL 5 'five' TAB 2 'on' COL 1 'x'", false), ["x   five  on"]);
+        assert_eq!(lines("LEFT '['dept'] 'dept SKIP 1'end'", false), ["[RESEARCH] RESEARCH", "end"]);
         assert_eq!(lines("LEFT 'ab' SKIP 0 COL 2 'z'", false), ["az"]);
         assert_eq!(lines("LEFT BOLD 'b' RIGHT 'r'", false), [&format!("b{}r", " ".repeat(38)), "b", "b"]);
     }
@@ -370,6 +388,8 @@ mod tests {
         for source in ["LEFT SKIP 1000000000 'x'", "COL 'x'", "COL 99999 x", "TAB -99999", "SKIP -1"] {
             assert!(Title::parse(source, false).unwrap_err().starts_with("SP2-0019"), "{source}");
         }
-        assert!(Title::parse("LEFT FORMAT", false).is_err());
+        for source in ["LEFT FORMAT", "LEFT FORMAT 9z9 SQL.PNO", "LEFT FORMAT a0 x"] {
+            assert!(Title::parse(source, false).unwrap_err().starts_with("SP2-0246"), "{source}");
+        }
     }
 }

@@ -17,10 +17,14 @@ select username, script, identifier, message, statement from sperrorlog order by
 set pagesize 14
 set errorlogging on truncate
 select count(*) from sperrorlog;
+drop table sperrorlog purge;
+select 1 from missing_table;
+show errorlogging
 set errorlogging off
 set errorlogging on table nosuch.log
 show errorlogging
 set errorlogging on what
+set errorlogging off table t
 set errorlogging
 clear columns
 archive log what
@@ -43,6 +47,11 @@ copy from copier/pw@here insert t using select n + 1 from copied
 copy from copier/pw@here insert t (n, v) using select n + 5, v from copied
 copy from copier/wrong@here insert t using select 1 from dual
 copy create x using select 1 from dual
+copy from copier/pw@here insert t using delete from copied
+copy from copier/pw@here insert t using select n from copied
+copy from copier/pw@here append t using select n, v, 1 from copied
+copy from copier/pw@here append t (n) using select n from copied
+copy from copier/pw@here append t (n, v, x) using select n, v, 1 from copied
 select n, v from t order by n;
 set copycommit 1 arraysize 1
 copy from copier/pw@here append t (n, v) using select level + 50, 'l' from dual connect by level <= 3

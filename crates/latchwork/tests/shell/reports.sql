@@ -122,3 +122,23 @@ ttitle left skip x 'a' skip 99999999
 btitle col
 column sal entmap what
 select ename from emp where 1 = 2;
+column sal format zzz
+column sal format a0
+column sal
+set numformat 9q9
+ttitle left format 9q9 sql.pno
+prompt sums are of numbers only
+break on report
+compute sum count max of ename sal on report
+select ename, sal from emp where deptno = 10 order by ename;
+clear breaks computes
+prompt quotes end a word of a title
+column today new_value shown noprint
+select 'FRI' today from dual;
+ttitle left '['shown'] page:'sql.pno skip 2
+select dummy from dual;
+prompt nothing but rows
+set pagesize 0
+repheader left 'above'
+repfooter left 'below'
+select dummy from dual;
