@@ -93,6 +93,9 @@ pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAct
     if rows_here || rows_there { keep_global(work, table, *upkeep) } else { Ok(()) }
 }
 
+/// What identifies a constraint of some kind; `None` for other kinds.
+type Kind<'a> = &'a dyn Fn(&ConstraintKindDef) -> Option<String>;
+
 /// ORA-14096, ORA-14097, ORA-14118, ORA-14128, ORA-14130.
 fn require_alike(table: &TableDef, other: &TableDef, pos: u32) -> Result<()> {
     if table.columns.len() != other.columns.len() {
@@ -108,7 +111,7 @@ fn require_alike(table: &TableDef, other: &TableDef, pos: u32) -> Result<()> {
     if !table.columns.iter().zip(&other.columns).all(alike) {
         return Err(Ora::new(14097).at(pos));
     }
-    let of_kind = |t: &TableDef, kind: &dyn Fn(&ConstraintKindDef) -> Option<String>| {
+    let of_kind = |t: &TableDef, kind: Kind<'_>| {
         let mut all: Vec<String> = t.constraints.iter().filter(|c| c.enabled).filter_map(|c| kind(&c.kind)).collect();
         all.sort_unstable();
         all
@@ -126,8 +129,7 @@ fn require_alike(table: &TableDef, other: &TableDef, pos: u32) -> Result<()> {
         ConstraintKindDef::ForeignKey { columns, table, key, .. } => Some(format!("{columns:?} {table} {key}")),
         _ => None,
     };
-    let checks: [(u32, &dyn Fn(&ConstraintKindDef) -> Option<String>); 3] =
-        [(14118, &check), (14130, &key), (14128, &foreign)];
+    let checks: [(u32, Kind<'_>); 3] = [(14118, &check), (14130, &key), (14128, &foreign)];
     for (error, kind) in checks {
         if of_kind(table, kind) != of_kind(other, kind) {
             return Err(Ora::new(error).at(pos));

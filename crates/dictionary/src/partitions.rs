@@ -409,7 +409,7 @@ mod tests {
             for b in letters {
                 let place = of.place_of_key(&key(a, b)).expect("MAXVALUE") as u32;
                 let same = ColumnSet::Parts(vec![part(a)]);
-                assert!(of.select(&[same.clone()]).contains(&place), "{a}");
+                assert!(of.select(std::slice::from_ref(&same)).contains(&place), "{a}");
                 assert_eq!(of.select(&[same.clone(), ColumnSet::Parts(vec![part(b)])]), [place], "{a} {b}");
                 for with in [false, true] {
                     for bound in letters {

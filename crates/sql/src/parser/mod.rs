@@ -13,6 +13,7 @@ mod ddl;
 mod dml;
 mod expr;
 mod hints;
+mod index;
 mod json;
 mod names;
 mod partition;

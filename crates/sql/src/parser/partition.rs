@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterTableAction, HashPartitions, PartitionAction, PartitionBy, PartitionMethod, PartitionRef, PartitionSpec,
-    PartitionUpkeep, PartitionValues, SegmentOptions, WhichPartition,
+    AlterTableAction, HashPartitions, PartitionAction, PartitionBy, PartitionMethod, PartitionRef, PartitionUpkeep,
+    PartitionValues, SegmentOptions, WhichPartition,
 };
 use crate::lexer::TokenKind;
 use ::types::Result;
