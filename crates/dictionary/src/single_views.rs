@@ -147,7 +147,8 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
         "ALL_TAB_PRIVS",
         table_grants!(
             "r.name grantor, e.name grantee, u.name table_schema, o.name table_name",
-            "(uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)"
+            "(uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1 or (e.type# = 0 and \
+                sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))"
         ),
     ),
     (

@@ -178,6 +178,21 @@ fn the_statement_audit_knows_objects_and_outcomes() {
 }
 
 #[test]
+fn a_refused_statement_of_dbms_sql_is_in_the_trail() {
+    let (instance, mut c) = setup(&[]);
+    run(&mut c, "create table hidden (n number)");
+    run(&mut c, "create audit policy p actions select");
+    run(&mut c, "audit policy p");
+    let mut u = enter(&instance, "u", "hunter22");
+    let parse = "declare c integer := dbms_sql.open_cursor; begin dbms_sql.parse(c, 'select n from sys.hidden where n = \
+        :a', 1); end;";
+    assert!(refused(&mut u, parse).starts_with("ORA-00942"));
+    assert!(refused(&mut u, "begin execute immediate 'select n from sys.hidden'; end;").starts_with("ORA-00942"));
+    let rows = trail(&mut c, "action_name, return_code", "dbusername = 'U' and return_code <> 0");
+    assert_eq!(rows, ["SELECT 942", "SELECT 942"]);
+}
+
+#[test]
 fn the_trail_is_for_auditors() {
     let (instance, mut c) = setup(&[]);
     for (name, role) in [("viewer", "audit_viewer"), ("admin", "audit_admin")] {

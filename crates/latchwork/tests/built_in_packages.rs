@@ -103,6 +103,9 @@ fn a_text_of_metadata_makes_the_same_object_again() {
         ("create global temporary table gt (a number) on commit preserve rows", "TABLE", "GT"),
         ("create index ix on base (a desc, a + 1)", "INDEX", "IX"),
         ("create view vw as select a x from base where a > 1", "VIEW", "VW"),
+        ("create view vb bequeath current_user as select a from base", "VIEW", "VB"),
+        ("create view vc as select a from base where a > 1 with check option", "VIEW", "VC"),
+        ("create view vr as select a from base with read only", "VIEW", "VR"),
         ("create sequence sq start with 3 cache 10 cycle maxvalue 100", "SEQUENCE", "SQ"),
         ("create synonym sy for base", "SYNONYM", "SY"),
         ("create procedure pr (x number) is begin null; end;", "PROCEDURE", "PR"),
@@ -134,6 +137,10 @@ fn metadata_shows_other_schemas_to_the_catalog_role_only() {
     let mut c = log_on(&instance, "mc");
     assert!(one(&mut c, get).starts_with("\n  CREATE TABLE \"MA\".\"T\""));
     assert_eq!(one(&mut c, grants), "\n  GRANT SELECT ON \"MA\".\"T\" TO \"MC\"");
+    run(&mut a, "grant update (a) on t to mc with grant option");
+    assert!(one(&mut c, grants).ends_with("\n  GRANT UPDATE (\"A\") ON \"MA\".\"T\" TO \"MC\" WITH GRANT OPTION"));
+    let granted = "select dbms_metadata.get_granted_ddl('OBJECT_GRANT', 'MC') from dual";
+    assert!(one(&mut c, granted).contains("GRANT UPDATE (\"A\")"));
     assert!(refused(&mut c, "select dbms_metadata.get_ddl('NONSENSE', 'T') from dual").contains("ORA-31600"));
 }
 
@@ -178,6 +185,29 @@ fn files_are_in_directories_that_the_administrator_names() {
         utl_file.fgetattr('D', 'z.txt', e, n, b); if e then raise_application_error(-20002, n); end if; end;";
     run(&mut a, copy);
     assert!(refused(&mut a, "begin utl_file.fclose_all; utl_file.fflush(null); end;").contains("ORA-"));
+    // A copy onto itself keeps its content.
+    let itself = "begin utl_file.fcopy('D', 'x.txt', 'D', 'x.txt'); end;";
+    assert!(refused(&mut a, itself).contains("ORA-29283"));
+    assert_eq!(std::fs::read_to_string(inside.join("x.txt")).expect("the file"), "one\ntwo 2\nthree\n");
+    // One file too many is not made.
+    let many = "declare f utl_file.file_type; begin for i in 1 .. 51 loop f := utl_file.fopen('D', 'n' || i, 'w'); \
+        end loop; end;";
+    assert!(refused(&mut a, many).contains("ORA-29283"));
+    assert!(inside.join("n50").exists() && !inside.join("n51").exists());
+    run(&mut a, "begin utl_file.fclose_all; end;");
+    assert!(refused(&mut a, &open("' || rpad('x', 32000, 'x') || '", "x.txt", "r")).contains("ORA-29280"));
+    // An enabled role gives its privileges to a block, and none to a unit with the rights of its owner.
+    run(&mut dba, "create role reader");
+    run(&mut dba, "grant read on directory d to reader");
+    make_user(&mut dba, "fc");
+    run(&mut dba, "grant reader to fc");
+    let mut c = log_on(&instance, "fc");
+    run(&mut c, &open("D", "x.txt", "r"));
+    assert!(refused(&mut c, &open("D", "x.txt", "w")).contains("ORA-29289"));
+    run(&mut dba, &format!("create procedure fc.p is {}", open("D", "x.txt", "r").trim_start_matches("declare ")));
+    assert!(refused(&mut c, "begin p; end;").contains("ORA-29280"));
+    run(&mut c, "set role none");
+    assert!(refused(&mut c, &open("D", "x.txt", "r")).contains("ORA-29280"));
     assert_eq!(std::fs::read_dir(&outside).expect("the folder").count(), 0);
     drop(instance);
     std::fs::remove_dir_all(&folder).expect("the folder goes");

@@ -7,6 +7,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The use of a file.
@@ -47,9 +48,32 @@ impl Directory {
     /// `InvalidInput` for a name that is a path, or of something else than a file; those of the operating system.
     pub fn file(&self, name: &str, access: Access) -> Result<File> {
         require_plain(name)?;
+        let file = self.open_file(name, access)?;
+        if access == Access::Write {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    }
+
+    /// Opens a file to write a copy of `source` to it.
+    ///
+    /// # Errors
+    /// As [`Directory::file`]; `AlreadyExists` for `source` itself, also under another name.
+    pub fn copy(&self, name: &str, source: &File) -> Result<File> {
+        require_plain(name)?;
+        let file = self.open_file(name, Access::Write)?;
+        let (a, b) = (file.metadata()?, source.metadata()?);
+        if (a.dev(), a.ino()) == (b.dev(), b.ino()) {
+            return Err(Error::from(ErrorKind::AlreadyExists));
+        }
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    fn open_file(&self, name: &str, access: Access) -> Result<File> {
         let how = match access {
             Access::Read => OFlags::RDONLY,
-            // Emptied below, once it is known to be a file.
+            // Emptied later, once it is known to be a file.
             Access::Write => OFlags::WRONLY | OFlags::CREATE,
             Access::Append => OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND,
         };
@@ -58,9 +82,6 @@ impl Directory {
         let file = File::from(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o640))?);
         if !file.metadata()?.is_file() {
             return Err(Error::from(ErrorKind::InvalidInput));
-        }
-        if access == Access::Write {
-            file.set_len(0)?;
         }
         Ok(file)
     }
@@ -114,6 +135,13 @@ mod tests {
         directory.file("new", Access::Write).unwrap();
         assert!(directory.rename("new", &directory, "other", false).is_err());
         directory.rename("new", &directory, "other", true).unwrap();
+        // A copy onto itself is refused before the file is emptied, also under the name of a link.
+        std::fs::write(inside.join("other"), "o").unwrap();
+        std::fs::hard_link(inside.join("other"), inside.join("same")).unwrap();
+        let source = directory.file("other", Access::Read).unwrap();
+        assert!(directory.copy("other", &source).is_err() && directory.copy("same", &source).is_err());
+        assert_eq!(std::fs::read_to_string(inside.join("other")).unwrap(), "o");
+        directory.copy("another", &source).unwrap();
         directory.remove("other").unwrap();
         assert_eq!(std::fs::read_to_string(outside.join("secret")).unwrap(), "s");
         std::fs::remove_dir_all(&root).unwrap();

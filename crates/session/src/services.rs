@@ -385,7 +385,7 @@ impl plsql::World for World<'_> {
 
     fn open_named(&mut self, text: &str) -> Result<SqlCursor> {
         let asker = crate::cursors::Asker::Client;
-        let cursor = self.compile(text, &asker)?;
+        let cursor = self.compile(text, &asker).or_else(|e| self.audit_refused(text, e))?;
         Ok(self.opened(cursor, asker))
     }
 

@@ -141,6 +141,11 @@ pub const ACTIONS: &[Action] = &[
         "begin declare c sys_refcursor; begin open c for select a from {t}; dbms_sql.return_result(c); end; end;",
         &[READ],
     ),
+    rows(
+        "begin declare c integer := dbms_sql.open_cursor; begin dbms_sql.parse(c, 'select a from {t}', 1); \
+         dbms_sql.close_cursor(c); exception when others then dbms_sql.close_cursor(c); raise; end; end;",
+        &[READ],
+    ),
     // In FROM of a statement on another object.
     rows("select /*+ result_cache */ max(a) from {t}", &[READ]),
     ddl("create table {n}_c as select a from {t}", On::Table, &[READ]),

@@ -264,7 +264,10 @@ fn fit(from: &Ty, to: &Ty) -> Option<u32> {
             } else if ca == Class::Null {
                 Some(1)
             } else {
-                assignable(ca, cb).then_some(10)
+                // A number becomes a BINARY_FLOAT rather than a BINARY_DOUBLE, and either rather than a text.
+                let distance =
+                    if (ca, cb) == (Class::Number, Class::Float) { 8 + u32::from(variant(&b.ty)) } else { 10 };
+                assignable(ca, cb).then_some(distance)
             }
         }
         _ => None,

@@ -2,7 +2,7 @@
 
 use super::package::*;
 use super::queries::{quoted, rows};
-use super::sql_names::{is_simple, parts_of};
+use super::sql_names::{NAME_MAX, is_simple, parts_of};
 use crate::world::World;
 use types::Result;
 
@@ -46,7 +46,7 @@ fn enquote_literal<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     if !has_pairs(inner, '\'') {
         return Err(scalar::value_error("").into());
     }
-    Ok(Value::text(format!("'{inner}'")))
+    limited_text(format!("'{inner}'"))
 }
 
 fn enquote_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -58,7 +58,7 @@ fn enquote_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     }
     let capitalizes = !matches!(c.a.value(1), Value::Boolean(false));
     let name = if !is_quoted && capitalizes { inner.to_uppercase() } else { inner.to_owned() };
-    Ok(Value::text(format!("\"{name}\"")))
+    limited_text(format!("\"{name}\""))
 }
 
 fn simple_sql_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -71,7 +71,11 @@ fn qualified_sql_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 
 fn schema_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let query = format!("select 1 from sys.all_users where username = {}", quoted(c.a.text(0)));
-    if rows(c.w, &query)?.is_empty() { Err(Ora::new(44001).into()) } else { Ok(c.a.take(0)) }
+    if c.a.text(0).len() > NAME_MAX || rows(c.w, &query)?.is_empty() {
+        Err(Ora::new(44001).into())
+    } else {
+        Ok(c.a.take(0))
+    }
 }
 
 fn sql_object_name<W: World>(c: &mut Call<'_, W>) -> Run<Value> {

@@ -183,7 +183,7 @@ fn encrypt<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
             chain.copy_from_slice(block);
         }
     }
-    Ok(Value::raw(bytes))
+    limited_raw(bytes)
 }
 
 fn decrypt<W: World>(c: &mut Call<'_, W>) -> Run<Value> {

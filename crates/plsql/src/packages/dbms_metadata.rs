@@ -7,6 +7,7 @@ use super::metadata::{dependent, granted, statement};
 use super::metadata_form::{Form, Writer};
 use super::package::*;
 use super::queries::rows;
+use super::sql_names::NAME_MAX;
 use crate::world::World;
 use types::Result;
 
@@ -79,6 +80,9 @@ fn get_ddl<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let is_public = kind == "SYNONYM" && c.a.text(2) == "PUBLIC";
     let schema = schema(c, 2);
     let missing = || Ora::with(31603, &[&name, &kind, &schema]);
+    if name.len() > NAME_MAX || schema.len() > NAME_MAX {
+        return Err(missing().into());
+    }
     let writer = match writer(c, &schema)? {
         Some(writer) => writer,
         None if is_public => Writer { form: c.s.with_own(|form: &mut Form| form.clone()), views: "all" },
@@ -95,7 +99,8 @@ fn get_dependent_ddl<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     require_statements(&c.a, 4, "GET_DEPENDENT_DDL")?;
     let (kind, name) = (c.a.text(0).to_uppercase(), c.a.text(1).to_owned());
     let schema = schema(c, 2);
-    let Some(writer) = writer(c, &schema)? else { return Err(Ora::with(31608, &[&kind]).into()) };
+    let writer = writer(c, &schema)?.filter(|_| name.len() <= NAME_MAX);
+    let Some(writer) = writer else { return Err(Ora::with(31608, &[&kind]).into()) };
     match dependent(c.w, &writer, &kind, &schema, &name)? {
         None => Err(invalid(&kind, "OBJECT_TYPE", "GET_DEPENDENT_DDL").into()),
         Some(text) if text.is_empty() => Err(Ora::with(31608, &[&kind]).into()),

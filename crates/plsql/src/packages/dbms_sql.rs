@@ -389,7 +389,7 @@ const CHAR: DataType = DataType::Varchar2 { len: 0, unit: types::LenUnit::Char }
 fn open<W: World>(c: &mut Call<'_, W>, level: i64) -> Run<Value> {
     let unparsed = own(c, |cursors| Ok(cursors.unparsed()))?;
     c.w.may_open_cursor(c.s.cursors_open() + unparsed)?;
-    Ok(own(c, |cursors| Ok(number(cursors.open(Statement { level, ..Statement::default() }))))?)
+    Ok(own(c, |cursors| cursors.open(Statement { level, ..Statement::default() }).map(number))?)
 }
 
 fn open_cursor<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -619,7 +619,7 @@ fn to_cursor_number<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
         state: Progress::Executed,
         ..Statement::default()
     };
-    let n = own(c, |cursors| Ok(number(cursors.open(statement))))?;
+    let n = own(c, |cursors| cursors.open(statement).map(number))?;
     c.a.set_datum(0, Datum::Cur(None));
     Ok(n)
 }

@@ -107,7 +107,8 @@ fn get_hash_value<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let hash =
         c.a.text(0).bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     let size = c.a.integer(2).unwrap_or(1).max(1);
-    Ok(number(c.a.integer(1).unwrap_or(0) + ((hash >> 1) as i64 % size)))
+    let value = c.a.integer(1).unwrap_or(0).checked_add((hash >> 1) as i64 % size);
+    Ok(number(value.ok_or_else(|| scalar::value_error(""))?))
 }
 
 fn get_tz_transitions<W: World>(c: &mut Call<'_, W>) -> Run<()> {
@@ -308,7 +309,7 @@ fn port_string<W: World>(_: &mut Call<'_, W>) -> Run<Value> {
 /// Bits are counted from the last one, from 1.
 fn is_bit_set<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let (bytes, n) = (c.a.raw(0), c.a.integer(1).unwrap_or(0));
-    let at = usize::try_from(n - 1).ok().filter(|at| at / 8 < bytes.len());
+    let at = n.checked_sub(1).and_then(|at| usize::try_from(at).ok()).filter(|at| at / 8 < bytes.len());
     Ok(number(at.map_or(0, |at| i64::from(bytes[bytes.len() - 1 - at / 8] >> (at % 8) & 1))))
 }
 

@@ -132,7 +132,19 @@ fn object_grants<W: World>(w: &mut W, writer: &Writer, condition: &str) -> Resul
         let to = if row[3] == "PUBLIC" { "PUBLIC".to_owned() } else { format!("\"{}\"", row[3]) };
         format!("{line}GRANT {} ON {on} TO {to}{option}{end}", row[2])
     };
-    Ok(texts(w, &query)?.into_iter().map(one).collect())
+    let mut all: String = texts(w, &query)?.into_iter().map(one).collect();
+    let columns = format!(
+        "select {owner}, table_name, column_name, privilege, grantee, grantable from sys.{}_col_privs where {condition} \
+         order by 5, 1, 2, 4, 3",
+        writer.views
+    );
+    for row in texts(w, &columns)? {
+        let option = if row[5] == "YES" { " WITH GRANT OPTION" } else { "" };
+        let to = if row[4] == "PUBLIC" { "PUBLIC".to_owned() } else { format!("\"{}\"", row[4]) };
+        let on = writer.named(&row[0], &row[1]);
+        all.push_str(&format!("{line}GRANT {} (\"{}\") ON {on} TO {to}{option}{end}", row[3], row[2]));
+    }
+    Ok(all)
 }
 
 fn comments<W: World>(w: &mut W, writer: &Writer, schema: &str, name: &str) -> Result<String> {
@@ -154,7 +166,7 @@ fn comments<W: World>(w: &mut W, writer: &Writer, schema: &str, name: &str) -> R
 fn view<W: World>(w: &mut W, writer: &Writer, schema: &str, name: &str) -> Result<String> {
     let (owner, view) = (quoted(schema), quoted(name));
     let v = writer.views;
-    let query = format!("select text from sys.{v}_views where owner = {owner} and view_name = {view}");
+    let query = format!("select text, bequeath from sys.{v}_views where owner = {owner} and view_name = {view}");
     let Some(found) = texts(w, &query)?.into_iter().next() else { return Ok(String::new()) };
     let columns = format!(
         "select column_name from sys.{v}_tab_columns where owner = {owner} and table_name = {view} order by column_id"
@@ -162,10 +174,11 @@ fn view<W: World>(w: &mut W, writer: &Writer, schema: &str, name: &str) -> Resul
     let columns: Vec<String> = texts(w, &columns)?.into_iter().map(|row| format!("\"{}\"", row[0])).collect();
     let force = if writer.form.force { "FORCE " } else { "" };
     Ok(format!(
-        "{}CREATE OR REPLACE {force}EDITIONABLE VIEW {} ({}) AS {}{}{}",
+        "{}CREATE OR REPLACE {force}EDITIONABLE VIEW {} ({}){} AS {}{}{}",
         writer.line("  "),
         writer.named(schema, name),
         columns.join(", "),
+        if found[1] == "CURRENT_USER" { " BEQUEATH CURRENT_USER" } else { "" },
         writer.line("  "),
         found[0],
         writer.end()

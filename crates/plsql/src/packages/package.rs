@@ -92,6 +92,43 @@ pub(super) fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
+/// A new number for a cursor or a file of the session. Code of other users in the session cannot guess it, so it uses
+/// only the numbers that it was given.
+pub(super) fn handle(is_taken: impl Fn(i64) -> bool) -> Result<i64> {
+    loop {
+        let bytes = os::random::bytes().map_err(|_| Ora::internal("random bytes"))?;
+        let n = i64::from(i32::from_ne_bytes(bytes) & i32::MAX);
+        if n > 0 && !is_taken(n) {
+            return Ok(n);
+        }
+    }
+}
+
+/// The longest VARCHAR2 and RAW of PL/SQL, in bytes.
+pub(super) const VALUE_MAX: usize = 32_767;
+
+fn require_length(bytes: usize, otherwise: &str) -> Result<()> {
+    if bytes > VALUE_MAX { Err(scalar::value_error(otherwise)) } else { Ok(()) }
+}
+
+/// A text as the result of a function.
+///
+/// # Errors
+/// ORA-06502 for one that is longer than a VARCHAR2.
+pub(super) fn limited_text(text: String) -> Run<Value> {
+    require_length(text.len(), "character string buffer too small")?;
+    Ok(Value::text(text))
+}
+
+/// Bytes as the result of a function.
+///
+/// # Errors
+/// ORA-06502 for more than a RAW has.
+pub(super) fn limited_raw(bytes: Vec<u8>) -> Run<Value> {
+    require_length(bytes.len(), "raw variable length too long")?;
+    Ok(Value::raw(bytes))
+}
+
 /// An index-by table with these elements from subscript 1 on.
 pub(super) fn by_integer(items: impl Iterator<Item = Value>) -> Datum {
     let info = Rc::new(CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger });

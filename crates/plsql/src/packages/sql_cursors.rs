@@ -10,7 +10,7 @@
 //! The SQL cursor of a statement is held like that of a cursor variable, so a session that drops it without a close
 //! leaves nothing open. A statement is taken out of the list while it runs: PL/SQL that it calls cannot use it.
 
-use super::package::{Blocks, Call};
+use super::package::{Blocks, Call, handle};
 use crate::datum::{Datum, Key, Rec};
 use crate::machine::{Run, scalar};
 use crate::op::Target;
@@ -24,7 +24,6 @@ use types::{DataType, LenUnit, Nls, Number, Ora, Result, Rowid, Value, Zone};
 pub(super) struct Cursors {
     /// By number; `None` is one that is in use.
     open: HashMap<i64, Option<Statement>>,
-    last_number: i64,
     /// A number without a cursor was used.
     is_denied: bool,
     pub(super) last: Last,
@@ -44,10 +43,10 @@ impl Cursors {
         self.open.values().flatten().filter(|statement| statement.cursor.is_none()).count()
     }
 
-    pub(super) fn open(&mut self, statement: Statement) -> i64 {
-        self.last_number += 1;
-        self.open.insert(self.last_number, Some(statement));
-        self.last_number
+    pub(super) fn open(&mut self, statement: Statement) -> Result<i64> {
+        let n = handle(|n| self.open.contains_key(&n))?;
+        self.open.insert(n, Some(statement));
+        Ok(n)
     }
 
     /// # Errors
@@ -373,6 +372,10 @@ impl Statement {
         let place = usize::try_from(at).ok().filter(|at| (1..=self.columns.len()).contains(at));
         let is_query = self.kind == Some(DynamicKind::Query);
         let place = place.filter(|_| is_query).ok_or_else(|| Ora::new(1007))?;
+        // A cursor in a row has no value that a variable could hold.
+        if self.columns[place - 1].ty == DataType::Cursor {
+            return Err(Ora::with(932, &[&define.ty.name(), &DataType::Cursor.name()]));
+        }
         self.defines.insert(place, define);
         Ok(())
     }

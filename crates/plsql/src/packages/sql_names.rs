@@ -1,7 +1,7 @@
 //! Names of SQL in the arguments of packages.
 
 /// The longest name, in bytes.
-const NAME_MAX: usize = 128;
+pub(super) const NAME_MAX: usize = 128;
 
 /// A qualified name: its parts in the form of the dictionary, and a database link.
 #[derive(Debug, PartialEq, Eq)]

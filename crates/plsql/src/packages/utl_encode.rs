@@ -22,7 +22,7 @@ const LINE: usize = 64;
 fn base64_encode<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let text = STANDARD.encode(c.a.raw(0));
     let lines: Vec<&[u8]> = text.as_bytes().chunks(LINE).collect();
-    Ok(Value::raw(lines.join(&b"\r\n"[..])))
+    limited_raw(lines.join(&b"\r\n"[..]))
 }
 
 fn base64_decode<W: World>(c: &mut Call<'_, W>) -> Run<Value> {

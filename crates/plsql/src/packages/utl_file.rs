@@ -5,6 +5,7 @@
 
 use super::package::*;
 use super::queries::{quoted, rows};
+use super::sql_names::NAME_MAX;
 use crate::datum::Rec;
 use crate::world::World;
 use os::user_files::{Access, Directory};
@@ -87,7 +88,6 @@ struct Open {
 #[derive(Default)]
 struct Files {
     open: HashMap<i64, Open>,
-    last: i64,
 }
 
 fn invalid_operation(detail: &str) -> Ora {
@@ -108,6 +108,9 @@ fn opening(e: &std::io::Error) -> Ora {
 /// # Errors
 /// ORA-29280 for an unknown directory object, ORA-29289 without the privilege or outside `utl_file_dir`.
 fn directory<W: World>(w: &mut W, location: &str, privilege: &str) -> Result<Directory> {
+    if location.len() > NAME_MAX {
+        return Err(Ora::new(29280));
+    }
     let name = quoted(location);
     let query = format!("select directory_path from sys.all_directories where directory_name = {name}");
     let path = match rows(w, &query)?.into_iter().next().as_deref() {
@@ -162,6 +165,10 @@ fn fopen<W: World>(c: &mut Call<'_, W>) -> Run<Datum> {
     if !(1..=LINE_MAX).contains(&line_max) {
         return Err(Ora::new(29287).into());
     }
+    // Before a file is created or emptied.
+    if c.s.with_own(|files: &mut Files| files.open.len() >= FILES_MAX) {
+        return Err(invalid_operation("").into());
+    }
     let privilege = if access == Access::Read { "READ" } else { "WRITE" };
     let directory = directory(c.w, c.a.text(0), privilege)?;
     let file = directory.file(c.a.text(1), access).map_err(|e| opening(&e))?;
@@ -171,12 +178,9 @@ fn fopen<W: World>(c: &mut Call<'_, W>) -> Run<Datum> {
     };
     let open = Open { stream, is_binary, line_max: line_max as usize, line_bytes: 0 };
     let id = c.s.with_own(|files: &mut Files| {
-        if files.open.len() >= FILES_MAX {
-            return Err(invalid_operation(""));
-        }
-        files.last += 1;
-        files.open.insert(files.last, open);
-        Ok(files.last)
+        let id = handle(|id| files.open.contains_key(&id))?;
+        files.open.insert(id, open);
+        Result::Ok(id)
     })?;
     let scalars = vec![number(id), number(if is_binary { 2 } else { 1 }), Value::Boolean(is_binary)];
     Ok(Datum::Rec(Rc::new(Rec { scalars, nested: Vec::new() })))
@@ -367,8 +371,9 @@ fn fcopy<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     if first < 1 || last < first {
         return Err(Ora::new(29290).into());
     }
-    let mut reader = BufReader::new(from.file(c.a.text(1), Access::Read).map_err(|e| opening(&e))?);
-    let mut writer = BufWriter::new(to.file(c.a.text(3), Access::Write).map_err(|e| opening(&e))?);
+    let source = from.file(c.a.text(1), Access::Read).map_err(|e| opening(&e))?;
+    let mut writer = BufWriter::new(to.copy(c.a.text(3), &source).map_err(|e| opening(&e))?);
+    let mut reader = BufReader::new(source);
     for n in 1..=last {
         // A line may be as long as the file: it goes through the buffers.
         let is_wanted = n >= first;

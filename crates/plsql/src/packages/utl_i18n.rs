@@ -26,11 +26,11 @@ fn charset(a: &Args<'_>, at: usize) -> Result<Charset> {
 }
 
 fn string_to_raw<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    Ok(Value::raw(charset(&c.a, 1)?.encode(c.a.text(0)).0))
+    limited_raw(charset(&c.a, 1)?.encode(c.a.text(0)).0)
 }
 
 fn raw_to_char<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    Ok(Value::text(charset(&c.a, 1)?.decode(c.a.raw(0)).0))
+    limited_text(charset(&c.a, 1)?.decode(c.a.raw(0)).0)
 }
 
 /// Markup becomes named references, and what the page's character set does not have becomes numeric ones.
@@ -47,7 +47,7 @@ fn escape_reference<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
             c => out.push(c),
         }
     }
-    Ok(Value::text(out))
+    limited_text(out)
 }
 
 /// The character of a reference without `&` and `;`.

@@ -52,13 +52,6 @@ package! {
     "CAST_FROM_BINARY_DOUBLE" 1 => cast_from_binary_double, "CAST_TO_BINARY_DOUBLE" 1 => cast_to_binary_double,
 }
 
-/// The longest RAW of PL/SQL.
-const RAW_MAX: usize = 32_767;
-
-fn limited(bytes: Vec<u8>) -> Run<Value> {
-    if bytes.len() > RAW_MAX { Err(scalar::value_error("").into()) } else { Ok(Value::raw(bytes)) }
-}
-
 /// The bytes of a number in the order of ENDIANESS, from or to that with the most significant byte first.
 fn ordered(mut bytes: Vec<u8>, order: Option<i64>) -> Run<Vec<u8>> {
     match order {
@@ -76,7 +69,7 @@ fn cast_to_raw<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 }
 
 fn cast_to_varchar2<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    Ok(Value::text(String::from_utf8_lossy(c.a.raw(0)).into_owned()))
+    limited_text(String::from_utf8_lossy(c.a.raw(0)).into_owned())
 }
 
 fn length<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -87,7 +80,7 @@ fn length<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 }
 
 fn concat<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    limited((0..12).flat_map(|i| c.a.raw(i).to_vec()).collect())
+    limited_raw((0..12).flat_map(|i| c.a.raw(i).to_vec()).collect())
 }
 
 fn substr<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -192,7 +185,7 @@ fn cast_to_nvarchar2<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
         _ => 0xfffd,
     });
     let chars = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
-    Ok(Value::text(chars.collect::<String>()))
+    limited_text(chars.collect())
 }
 
 /// Bytes of FROM_SET become those of TO_SET at the same place, or vanish without one; the first occurrence counts.
@@ -231,8 +224,8 @@ fn overlay<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let pad = c.a.raw(4).first().copied().unwrap_or(0);
     if over.is_empty()
         || target.is_empty()
-        || !(1..=RAW_MAX as i64).contains(&pos)
-        || !(0..=RAW_MAX as i64).contains(&len)
+        || !(1..=VALUE_MAX as i64).contains(&pos)
+        || !(0..=VALUE_MAX as i64).contains(&len)
     {
         return Err(scalar::value_error("").into());
     }
@@ -242,14 +235,14 @@ fn overlay<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let end = (begin + len).min(out.len());
     let put = over.iter().copied().chain(std::iter::repeat(pad)).take(len);
     out.splice(begin..end, put);
-    limited(out)
+    limited_raw(out)
 }
 
 fn copies<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
     let (r, n) = (c.a.raw(0), c.a.integer(1).unwrap_or(0));
     let n = usize::try_from(n).ok().filter(|n| *n > 0 && !r.is_empty());
     match n {
-        Some(n) if r.len().checked_mul(n).is_some_and(|len| len <= RAW_MAX) => Ok(Value::raw(r.repeat(n))),
+        Some(n) if r.len().checked_mul(n).is_some_and(|len| len <= VALUE_MAX) => Ok(Value::raw(r.repeat(n))),
         _ => Err(scalar::value_error("").into()),
     }
 }
@@ -272,7 +265,7 @@ fn convert<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
         return Err(scalar::value_error("").into());
     }
     let (text, _) = from.decode(c.a.raw(0));
-    limited(to.encode(&text).0)
+    limited_raw(to.encode(&text).0)
 }
 
 /// The bytes of a floating-point number; NULL without one.
