@@ -2,7 +2,7 @@
 
 use crate::document::{Document, Kind, NodeId, Syntax};
 use crate::path::{Item, Path, Scratch, parse};
-use crate::write::{Layout, line, write_at};
+use crate::write::{Layout, WRITTEN_MAX, line, write_at};
 use types::image::Image;
 use types::{DataType, LenUnit, Nls, Number, Ora, Result, Value};
 
@@ -231,6 +231,9 @@ impl Compiled {
                 line(layout, 1, text);
             }
             write_at(document, *node, layout, usize::from(wrapped), text);
+            if text.len() > WRITTEN_MAX {
+                return Err(too_long(WRITTEN_MAX));
+            }
         }
         if wrapped {
             line(layout, 0, text);

@@ -17,4 +17,4 @@ pub use function::{Compiled, Function, Operator, Otherwise, Wrapper};
 pub use make::{Item, Making, write_item, write_member};
 pub use strings::{push_quoted, unescaped};
 pub use table::{Column, Columns, Level, TABLE_NESTING_MAX, Table, TableRows};
-pub use write::{Layout, write};
+pub use write::{Layout, WRITTEN_MAX, write};

@@ -1,6 +1,7 @@
 //! Values of SQL as JSON text: JSON_OBJECT, JSON_ARRAY and their aggregates.
 
 use crate::strings::push_quoted;
+use crate::write::WRITTEN_MAX;
 use crate::{Document, Layout, Syntax, write};
 use types::image::Image;
 use types::{DataType, LenUnit, Nls, Ora, Place, Result, Value};
@@ -155,6 +156,9 @@ impl Making {
                 write(&document, document.root(), Layout { pretty: true, ascii: false }, &mut pretty);
                 *text = pretty;
             }
+        }
+        if text.len() > WRITTEN_MAX {
+            return Err(crate::function::too_long(WRITTEN_MAX));
         }
         match self.ty {
             // No text has more characters than bytes.

@@ -3,6 +3,10 @@
 use crate::document::{Document, Kind, NodeId};
 use crate::strings::push_quoted;
 
+/// Longest text that is written, that of a LOB: a position that is named often and the indents of deep values would
+/// make more of a short document (J1). Writing ends when the text is longer; the caller checks the length.
+pub const WRITTEN_MAX: usize = 32_767 * 1024;
+
 /// How a value is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -34,7 +38,7 @@ pub(crate) fn write_at(document: &Document, node: NodeId, layout: Layout, outer:
             line(layout, outer + open.len(), out);
             out.push(if closed.object { '}' } else { ']' });
         }
-        if at == end {
+        if at == end || out.len() > WRITTEN_MAX {
             return;
         }
         let depth = outer + open.len();

@@ -1,6 +1,6 @@
-//! Rows of JSON_TABLE, and merge patches.
+//! Rows of JSON_TABLE, merge patches, and the length of results.
 
-use json::{Column, Document, Function, Level, Operator, Syntax, Table, TableRows};
+use json::{Column, Compiled, Document, Function, Level, Operator, Syntax, Table, TableRows, Wrapper};
 use proptest::prelude::*;
 use types::{DataType, Nls, Value};
 
@@ -90,4 +90,21 @@ fn a_merge_of_large_objects() {
     b.parse(&members(50_000, 150_000), Syntax::default()).unwrap();
     json::merge_patch(&a, &b, &mut text);
     assert_eq!(text, members(0, 150_000));
+}
+
+#[test]
+fn results_are_no_longer_than_a_lob() {
+    let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(1_000), "]".repeat(1_000));
+    for (path, document, pretty) in [
+        (format!("$[{}0]", "0,".repeat(40)), format!("[\"{}\"]", "x".repeat(1 << 20)), false),
+        ("$".to_owned(), nested(&format!("{}0", "0,".repeat(20_000))), true),
+    ] {
+        let mut function = Function::new(Operator::Query, path, DataType::Clob);
+        (function.wrapper, function.pretty) = (Wrapper::Unconditional, pretty);
+        function.on_error = json::Otherwise::Error;
+        let (mut kept, mut out) = (Document::default(), Value::Null);
+        let mut function = Compiled::new(function).unwrap();
+        let error = function.run(&mut kept, &document, &[], &Nls::default(), &mut out).unwrap_err();
+        assert!(error.is(40478), "{error}");
+    }
 }

@@ -17,7 +17,7 @@ pub struct Scratch {
 impl Path {
     /// The only node of a path of names and single positions, without lists of nodes. `Err`: the path may select
     /// several nodes here.
-    pub fn only(&self, document: &Document, root: NodeId) -> std::result::Result<Option<NodeId>, ()> {
+    pub(super) fn only(&self, document: &Document, root: NodeId) -> std::result::Result<Option<NodeId>, ()> {
         let mut node = root;
         for step in &self.steps {
             let found = match (step, document.kind(node)) {
