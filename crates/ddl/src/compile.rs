@@ -9,12 +9,16 @@ use types::{ObjectId, Ora, Result};
 
 /// ALTER ... COMPILE.
 pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
-    let AlterCompile { kind: _, name, body, action, settings: _, reuse: _, pos } = alter;
+    let AlterCompile { kind: _, name, body, specification, action, settings, reuse, pos } = alter;
     let target = work.target(name)?;
     let stored = match alter.kind {
         CompileKind::Stored(StoredKind::Trigger) => return crate::trigger::alter(work, &target, alter),
         // ENABLE and DISABLE are for triggers.
         _ if *action != CompileAction::Compile => return Err(Ora::new(922).at(target.pos)),
+        // Views have no settings.
+        CompileKind::View if *reuse || !settings.is_empty() => {
+            return Err(Ora::new(922).at(settings.first().map_or(pos.0, |setting| setting.name.pos.0)));
+        }
         CompileKind::View => {
             let object = work.existing(&target, ObjectKind::View, 942)?;
             work.require(&target, None, SystemPrivilege::AlterAnyTable)?;
@@ -25,7 +29,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
     let mut kinds = vec![stored];
     match (stored, *body) {
         (StoredKind::Package, true) => kinds = vec![StoredKind::PackageBody],
-        (StoredKind::Package, false) => kinds.push(StoredKind::PackageBody),
+        (StoredKind::Package, false) if !specification => kinds.push(StoredKind::PackageBody),
         _ => {}
     }
     let mut outcome = Outcome::default();

@@ -409,7 +409,7 @@ impl Compiler<'_> {
 
 /// ORA-06553: PLS-306: wrong number or types of arguments.
 fn wrong_arguments(name: &str, pos: u32) -> Ora {
-    Ora::with(6553, &[&"PLS", &306]).at(pos).because(Ora::pls(306, &[&name]))
+    Ora::with(6553, &[&306, &format_args!("wrong number or types of arguments in call to '{name}'")]).at(pos)
 }
 
 fn is_special(name: &str) -> bool {

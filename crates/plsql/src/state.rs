@@ -40,7 +40,7 @@ pub struct Plsql<C> {
     pub(crate) results: RefCell<Vec<Datum>>,
     pub(crate) takes_results: Cell<bool>,
     /// The variables of compound triggers by trigger, depth of the statement, and event.
-    pub(crate) compounds: RefCell<HashMap<(u32, u32, u8), Compound>>,
+    pub(crate) compounds: RefCell<HashMap<(u32, u32, u8), Vec<Compound>>>,
     /// Calls of pipelined functions whose rows are being fetched, by number.
     pub(crate) pipes: RefCell<HashMap<u64, Pipe>>,
     pub(crate) next_pipe: Cell<u64>,

@@ -228,6 +228,11 @@ fn timing(params: &SessionParams) -> Timing {
 /// # Errors
 /// Errors of [`admin::alter_system`].
 pub fn alter_system(core: &Core, session: &mut SessionState, a: &AlterSystem) -> Result<()> {
+    if let AlterSystemAction::Set { settings, scope: _, deferred: _ } = &a.action {
+        for s in settings.iter().filter(|s| s.name.name == "PLSQL_CCFLAGS") {
+            crate::units::check_setting(Param::PlsqlCcflags, &s.value).map_err(|e| e.at(s.name.pos.0))?;
+        }
+    }
     let done = admin::alter_system(core, a);
     if let AlterSystemAction::Set { .. } = a.action {
         // Also after an error: the settings before the failed one are in force.

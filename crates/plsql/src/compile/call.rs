@@ -8,7 +8,7 @@ use super::symbols::{Operands, TargetRef};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
-use sql::plsql::ast::{Argument, Expr, Ident, Mode};
+use sql::plsql::ast::{Argument, Expr, Ident, Mode, UnitKind};
 use std::rc::Rc;
 
 impl<W: World> Compiler<'_, W> {
@@ -25,7 +25,7 @@ impl<W: World> Compiler<'_, W> {
             return Err(self.pls(653, &[], ident.pos));
         }
         if let SubTarget::External(e) = &sub.target
-            && !self.has_access(&e.owner, &sub.accessible_by)
+            && !self.has_access(&e.owner, &e.name, &sub.accessible_by)
         {
             return Err(self.pls(904, &[&sub.name], ident.pos));
         }
@@ -102,15 +102,17 @@ impl<W: World> Compiler<'_, W> {
         if is_lobs && is_same { direct(path) } else { None }
     }
 
-    /// Whether the unit that is compiled is one of those of ACCESSIBLE BY; all are if there are none.
-    pub(super) fn has_access(&self, owner: &str, list: &[Accessor]) -> bool {
+    /// Whether the unit that is compiled is one of those of ACCESSIBLE BY of a unit, or that unit; all are if there are
+    /// none.
+    pub(super) fn has_access(&self, owner: &str, name: &str, list: &[Accessor]) -> bool {
+        let is_own = owner == self.owner && name == self.unit && !self.inquiries.is_of_kind(UnitKind::Trigger);
         let is_it = |accessor: &Accessor| {
             let of = if accessor.owner.is_empty() { owner } else { &accessor.owner };
             accessor.name == self.unit
                 && of == self.owner
                 && accessor.kind.is_none_or(|kind| self.inquiries.is_of_kind(kind))
         };
-        list.is_empty() || list.iter().any(is_it)
+        list.is_empty() || is_own || list.iter().any(is_it)
     }
 
     fn window_start(&self) -> u32 {

@@ -134,10 +134,6 @@ impl<W: World> Compiler<'_, W> {
                 let name = path.last().expect("not empty").clone();
                 self.symbol(Symbol::Type(ty), n, at, &name, want, statement)
             }
-            Some(Interface::Package(p)) if !self.has_access(&p.owner, &p.accessible_by) => {
-                let name = path.last().expect("not empty");
-                Err(self.pls(904, &[&name.name], name.pos))
-            }
             Some(Interface::Package(p)) => match n.parts.get(at) {
                 Some(Part::Field(member)) => match p.symbols.get(&member.name) {
                     Some(s) => self.symbol(s.clone(), n, at + 1, &member.clone(), want, statement),

@@ -114,7 +114,7 @@ pub enum Interface {
 }
 
 /// A unit that has access to another one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Accessor {
     pub kind: Option<UnitKind>,
     /// Empty: the owner of the unit that it has access to.

@@ -62,11 +62,11 @@ fn subprogram_into(s: &SubSym, h: &mut DefaultHasher) {
         target: _,
         deterministic: _,
         is_pipelined,
-        accessible_by: _,
+        accessible_by,
         invokers: _,
         overload,
     } = s;
-    (name, overload, returns.is_some(), is_pipelined).hash(h);
+    (name, overload, returns.is_some(), is_pipelined, accessible_by).hash(h);
     parameters_into(parameters, h);
     if let Some(ty) = returns {
         ty_into(ty, h);

@@ -87,6 +87,12 @@ impl<W: World> Compiler<'_, W> {
                     _ => e,
                 }
             })?;
+        // A unit that may not use a package may not use its types and constants either.
+        if let Some(Interface::Package(package)) = &found
+            && !self.has_access(&package.owner, &name.name, &package.accessible_by)
+        {
+            return Err(self.pls(904, &[&name.name], name.pos));
+        }
         Ok(found)
     }
 

@@ -67,6 +67,7 @@ impl Machine {
             result_key: None,
             before,
             told_as,
+            autonomous: false,
         });
         Ok(())
     }
@@ -85,6 +86,12 @@ impl Machine {
             w.subprogram_left(before);
         }
         f
+    }
+
+    /// Ends the autonomous transaction of the top frame, if one has begun. An error ends it, too.
+    pub(super) fn end_autonomous<W: World>(&mut self, w: &mut W) -> Run<()> {
+        let is_in_one = self.frames.last_mut().is_some_and(|f| std::mem::take(&mut f.autonomous));
+        if is_in_one { Ok(w.autonomous_end()?) } else { Ok(()) }
     }
 
     /// Unwinds to the handler of a fault.
@@ -134,7 +141,7 @@ impl Machine {
                 return Ok(());
             }
             let f = self.pop(w);
-            if f.proc.autonomous {
+            if f.autonomous {
                 // An exception that leaves an autonomous transaction rolls it back.
                 let _ = w.rollback();
                 let _ = w.autonomous_end();

@@ -25,6 +25,8 @@ pub(super) struct Frame {
     pub(super) before: Option<[u64; 2]>,
     /// The number that the subprogram is published by; 0 without one.
     pub(super) told_as: u64,
+    /// Its autonomous transaction has begun and not ended.
+    pub(super) autonomous: bool,
 }
 
 #[derive(Clone, Copy, Default)]

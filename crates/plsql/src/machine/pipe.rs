@@ -54,12 +54,9 @@ impl Machine {
             Err(fault) if fault.ora.is(6548) => Ok(()),
             Err(fault) => Err(fault),
         };
+        // Frames are left after a PIPE ROW in the handler, which has ended an autonomous transaction.
         while !self.frames.is_empty() {
-            let f = self.pop(w);
-            if f.proc.autonomous {
-                let _ = w.rollback();
-                let _ = w.autonomous_end();
-            }
+            self.pop(w);
         }
         ended
     }
@@ -113,8 +110,9 @@ impl Machine {
             f.before = (f.told_as != 0).then(|| w.subprogram_entered(f.told_as));
         }
         // An autonomous function has ended its transaction before the row.
-        if self.frames.last().is_some_and(|f| f.proc.autonomous) {
+        if let Some(f) = self.frames.last_mut().filter(|f| f.proc.autonomous) {
             w.autonomous_begin()?;
+            f.autonomous = true;
         }
         Ok(())
     }

@@ -111,6 +111,7 @@ impl Machine {
                 Err(fault) => {
                     // A waiting iteration precedes the failed one, and so does its error.
                     let fault = self.carry_out(w).err().unwrap_or(fault);
+                    s.drop_compounds();
                     self.unwind(w, fault, floor)?
                 }
             }
@@ -451,7 +452,7 @@ impl Machine {
                 }
                 Op::Return => {
                     if proc.autonomous {
-                        w.autonomous_end()?;
+                        self.end_autonomous(w)?;
                     }
                     let f = self.pop(w);
                     if let (Some(key), Some(def)) = (&f.result_key, &f.proc.result_cache)
@@ -465,9 +466,7 @@ impl Machine {
                 }
                 Op::PipeRow { s } => {
                     let row = self.datum(unit, base, s);
-                    if proc.autonomous {
-                        w.autonomous_end()?;
-                    }
+                    self.end_autonomous(w)?;
                     self.frames.last_mut().expect("running").pc = *pc;
                     return Ok(Some(Flow::Piped(row)));
                 }
@@ -598,9 +597,10 @@ impl Machine {
                 }
                 Op::Autonomous { begin } => {
                     if begin {
-                        w.autonomous_begin()?
+                        w.autonomous_begin()?;
+                        self.frames.last_mut().expect("running").autonomous = true;
                     } else {
-                        w.autonomous_end()?
+                        self.end_autonomous(w)?;
                     }
                 }
                 Op::BindGet { d, bind } => {

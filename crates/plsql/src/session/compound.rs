@@ -2,7 +2,9 @@
 //!
 //! The variables of a compound trigger live as long as the statement that fires it. They are the slots of a frame that
 //! waits between the sections (`compile::trigger`). A statement is known by the trigger, the event, and the depth of
-//! SQL and PL/SQL at which it runs: statements of one depth follow one another, and each begins with BEFORE STATEMENT.
+//! SQL and PL/SQL at which it runs. Statements of one depth follow one another, except those of ON DELETE CASCADE, which
+//! run within the DELETE: each begins with BEFORE STATEMENT, and the last one that has begun is the one that goes on.
+//! The variables of a statement that fails are dropped when its caller gets the error.
 
 use crate::code::Compiled;
 use crate::compile::EVENT_PARAMETERS;
@@ -28,24 +30,30 @@ impl<C: 'static> Plsql<C> {
         row: Option<&mut TriggerRow<'_>>,
     ) -> Result<()> {
         let key = (trigger.object.0, self.depth(), firing.event as u8);
-        let known = self.compounds.borrow_mut().remove(&key);
+        let known = match section {
+            Section::BeforeStatement => None,
+            _ => self.compounds.borrow_mut().get_mut(&key).and_then(Vec::pop),
+        };
         let mut state = match known {
-            Some(state) if section != Section::BeforeStatement => state,
-            // A statement that failed has left its variables.
-            Some(mut old) => {
-                old.machine.abandon(w);
-                self.begin_compound(w, trigger, firing)?
-            }
+            Some(state) => state,
             None => self.begin_compound(w, trigger, firing)?,
         };
         let ran = self.run_section(w, (trigger, section), &mut state, row);
         if ran.is_ok() && section != Section::AfterStatement {
-            self.compounds.borrow_mut().insert(key, state);
+            self.compounds.borrow_mut().entry(key).or_default().push(state);
         } else {
             state.machine.abandon(w);
         }
         self.close_left(w);
         ran
+    }
+
+    /// Drops the variables of failed statements: those of the running unit, and of units that it has called.
+    pub(crate) fn drop_compounds(&self) {
+        let mut compounds = self.compounds.borrow_mut();
+        if !compounds.is_empty() {
+            compounds.retain(|(_, depth, _), _| *depth < self.depth());
+        }
     }
 
     fn run_section<W: World<Cursor = C>>(

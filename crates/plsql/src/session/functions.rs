@@ -1,12 +1,12 @@
 //! Functions for calls from SQL.
 
-use crate::code::Block;
+use crate::code::{Block, HostTypes};
 use crate::compile::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 use crate::datum::Datum;
 use crate::packages;
 use crate::state::Plsql;
 use crate::ty::{HostType, Ty};
-use crate::world::World;
+use crate::world::{World, as_owner};
 use sql::plsql::ast::Mode;
 use std::rc::Rc;
 use types::{DataType, Facility, ObjectId, Ora, Result, TypeDef, TypeId, TypeShape, Value};
@@ -307,7 +307,7 @@ impl<C: 'static> Plsql<C> {
         omitted: &[usize],
     ) -> Result<Value> {
         let (call, types) = self.call_text(sub, given.len(), omitted)?;
-        let block = self.compile_block_with(w, &call, &types.into())?;
+        let block = self.compile_call(w, sub, &call, &types.into())?;
         let mut binds = self.binds_of(&block, given);
         self.run_block(w, &block, &mut binds)?;
         let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
@@ -340,6 +340,19 @@ impl<C: 'static> Plsql<C> {
         };
         let types = sub.parameters.iter().map(|p| &p.ty).take(given).enumerate().filter_map(named).collect();
         Ok((call, types))
+    }
+
+    /// Compiles that block. It names nothing but the function, whose privilege was checked for the statement or for the
+    /// owner of its view, so the names and privileges are those of the function's owner.
+    pub(super) fn compile_call<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        sub: &SubSym,
+        call: &str,
+        types: &HostTypes,
+    ) -> Result<Rc<Block>> {
+        let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
+        as_owner(w, &e.owner, |w| self.compile_block_with(w, call, types))
     }
 
     /// The binds of that block.

@@ -34,7 +34,7 @@ impl<C: 'static> Plsql<C> {
             let (call, mut types) = self.call_text(&sub, given.len(), omitted)?;
             types.push((PIPE_BIND.to_string(), HostType { data_type: DataType::Null, is_table: false }));
             let types: HostTypes = types.into();
-            let block = self.compile_block_with(w, &call, &types)?;
+            let block = self.compile_call(w, &sub, &call, &types)?;
             machine.binds = self.binds_of(&block, given);
             (block.unit.clone(), block.unit.main)
         } else {
@@ -61,7 +61,7 @@ impl<C: 'static> Plsql<C> {
     pub fn fetch_row<W: World<Cursor = C>>(&self, w: &mut W, pipe: u64, out: &mut Value) -> Result<bool> {
         self.validate(w);
         // The function may fetch rows of other calls, so no borrow lasts while it runs.
-        let Some(mut running) = self.pipes.borrow_mut().remove(&pipe) else { return Ok(false) };
+        let Some(mut running) = self.pipes.borrow_mut().remove(&pipe) else { return Err(Ora::new(1002)) };
         let start = running.start.take();
         let next = self.at_level(|| running.machine.next_row(self, w, start));
         self.close_left(w);
@@ -97,7 +97,10 @@ impl<C: 'static> Plsql<C> {
         let mut parts = Vec::new();
         let mut row = Value::Null;
         while self.fetch_row(w, pipe, &mut row)? {
-            w.check_cancel()?;
+            if let Err(e) = w.check_cancel() {
+                self.pipes.borrow_mut().remove(&pipe);
+                return Err(e);
+            }
             parts.push(std::mem::take(&mut row));
         }
         Ok(Value::Composite(Arc::new(Composite { ty, parts })))

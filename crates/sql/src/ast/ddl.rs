@@ -683,6 +683,8 @@ pub struct AlterCompile {
     pub name: Name,
     /// `COMPILE BODY`.
     pub body: bool,
+    /// `COMPILE SPECIFICATION`.
+    pub specification: bool,
     pub action: CompileAction,
     /// `PLSQL_CCFLAGS = '…'` and other settings.
     pub settings: Vec<super::ParameterSetting>,

@@ -142,8 +142,9 @@ impl Parser<'_> {
         let name = self.name(4050)?;
         if kind == CompileKind::Stored(StoredKind::Trigger) && self.eat_words(&["RENAME", "TO"]) {
             let action = CompileAction::RenameTo(self.ident(4050)?);
-            let (settings, reuse) = (Vec::new(), false);
-            return Ok(Ddl::AlterCompile(AlterCompile { kind, name, body: false, action, settings, reuse, pos }));
+            let (body, specification, settings, reuse) = (false, false, Vec::new(), false);
+            let alter = AlterCompile { kind, name, body, specification, action, settings, reuse, pos };
+            return Ok(Ddl::AlterCompile(alter));
         }
         let action = match self.eat_any(&["COMPILE", "ENABLE", "DISABLE"]) {
             Some(0) => CompileAction::Compile,
@@ -152,16 +153,14 @@ impl Parser<'_> {
             None => return self.fail(922),
         };
         self.eat_word("DEBUG");
-        let body = match self.eat_any(&["BODY", "SPECIFICATION", "PACKAGE"]) {
-            Some(i) => i == 0,
-            None => false,
-        };
+        let part = self.eat_any(&["BODY", "SPECIFICATION", "PACKAGE"]);
+        let (body, specification) = (part == Some(0), part == Some(1));
         let mut settings = Vec::new();
         while action == CompileAction::Compile && self.at(TokenKind::Word) && self.kind_ahead(1, TokenKind::Eq) {
             settings.push(self.parameter_setting(922)?);
         }
         let reuse = self.eat_words(&["REUSE", "SETTINGS"]);
-        Ok(Ddl::AlterCompile(AlterCompile { kind, name, body, action, settings, reuse, pos }))
+        Ok(Ddl::AlterCompile(AlterCompile { kind, name, body, specification, action, settings, reuse, pos }))
     }
 
     fn alter_sequence(&mut self, pos: Pos) -> Result<Ddl> {
