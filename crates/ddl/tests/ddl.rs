@@ -680,7 +680,7 @@ fn stored_units_keep_their_errors() {
     assert_eq!(s.names().units(None, "G").expect("readable").len(), 2);
     s.ok("drop package g");
     assert!(s.names().unit(None, "G").expect("readable").is_none());
-    s.fails("create trigger tr for insert on t compound trigger before statement is begin null; end;", 3001);
+    s.fails("create trigger tr after logon on database begin null; end;", 3001);
 }
 
 #[test]
