@@ -8,7 +8,7 @@ use super::symbols::{Operands, TargetRef};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
-use sql::plsql::ast::{Argument, Expr, Ident, Mode, UnitKind};
+use sql::plsql::ast::{Argument, Expr, Ident, Mode};
 use std::rc::Rc;
 
 impl<W: World> Compiler<'_, W> {
@@ -100,19 +100,6 @@ impl<W: World> Compiler<'_, W> {
         let wanted = sub.parameters.first()?.ty.scalar()?;
         let is_same = path.ty.scalar().is_some_and(|s| s.ty == wanted.ty && !s.not_null);
         if is_lobs && is_same { direct(path) } else { None }
-    }
-
-    /// Whether the unit that is compiled is one of those of ACCESSIBLE BY of a unit, or that unit; all are if there are
-    /// none.
-    pub(super) fn has_access(&self, owner: &str, name: &str, list: &[Accessor]) -> bool {
-        let is_own = owner == self.owner && name == self.unit && !self.inquiries.is_of_kind(UnitKind::Trigger);
-        let is_it = |accessor: &Accessor| {
-            let of = if accessor.owner.is_empty() { owner } else { &accessor.owner };
-            accessor.name == self.unit
-                && of == self.owner
-                && accessor.kind.is_none_or(|kind| self.inquiries.is_of_kind(kind))
-        };
-        list.is_empty() || is_own || list.iter().any(is_it)
     }
 
     fn window_start(&self) -> u32 {

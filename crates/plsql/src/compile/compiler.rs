@@ -1,14 +1,14 @@
 //! The compiler of one unit: its state, and the writing of code.
 
 use super::conditional::Inquiries;
-use super::scope::{Loc, Rows, Scope, SubSym};
+use super::scope::{Accessor, Loc, Rows, Scope, SubSym};
 use super::units::Units;
 use crate::datum::Datum;
 use crate::errors::CompileError;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
-use sql::plsql::ast::{AuthId, Pos};
+use sql::plsql::ast::{AuthId, Pos, UnitKind};
 use sql::plsql::{StaticValue, line_column};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -399,5 +399,18 @@ impl<'a, W: World> Compiler<'a, W> {
 
     pub(super) fn loc_of(&self, slot: u32) -> Loc {
         Loc::Frame { level: self.f.level, slot }
+    }
+
+    /// Whether the unit that is compiled is one of those of ACCESSIBLE BY of a unit, or that unit; all are if there are
+    /// none.
+    pub(super) fn has_access(&self, owner: &str, name: &str, list: &[Accessor]) -> bool {
+        let is_own = owner == self.owner && name == self.unit && !self.inquiries.is_of_kind(UnitKind::Trigger);
+        let is_it = |accessor: &Accessor| {
+            let of = if accessor.owner.is_empty() { owner } else { &accessor.owner };
+            accessor.name == self.unit
+                && of == self.owner
+                && accessor.kind.is_none_or(|kind| self.inquiries.is_of_kind(kind))
+        };
+        list.is_empty() || is_own || list.iter().any(is_it)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The variables of a compound trigger live as long as the statement that fires it. They are the slots of a frame that
 //! waits between the sections (`compile::trigger`). A statement is known by the trigger, the event, and the depth of
-//! SQL and PL/SQL at which it runs. Statements of one depth follow one another, except those of ON DELETE CASCADE, which
-//! run within the DELETE: each begins with BEFORE STATEMENT, and the last one that has begun is the one that goes on.
+//! SQL and PL/SQL at which it runs. Statements of one depth follow one another, except those of ON DELETE CASCADE,
+//! which run within the DELETE: each begins with BEFORE STATEMENT, and the last one that has begun is the one that goes
+//! on.
 //! The variables of a statement that fails are dropped when its caller gets the error.
 
 use crate::code::Compiled;
