@@ -416,3 +416,26 @@ fn partitions_survive_a_crash_and_verify_checks_them() {
     assert!(!text.contains("which no object has"), "{text}");
     assert!(text.contains("1 rows belong to other partitions"), "{text}");
 }
+
+#[test]
+fn a_quota_counts_all_segments_of_a_statement() {
+    let instance = start(&[]);
+    let mut s = connect(&instance);
+    run(&mut s, "create user qu identified by qu quota 128k on users default tablespace users");
+    run(&mut s, "grant create session, create table, alter session to qu");
+    let mut u = instance.connect(&Credentials::password("qu", "qu")).expect("a session");
+    let used = "select count(*) from user_segments";
+    let hash = |n: u32| format!("create table h{n} (k number) partition by hash (k) partitions {n}");
+    assert!(refused(&mut u, &hash(8)).contains("ORA-01536"));
+    assert_eq!(one(&mut u, used), "0");
+    run(&mut u, &hash(2));
+    assert!(refused(&mut u, &hash(1)).contains("ORA-01536"));
+    assert_eq!(one(&mut u, used), "2");
+    run(&mut s, "alter user qu quota 256k on users");
+    // The partitions of a local index are segments, too.
+    run(&mut u, "create index h2_k on h2 (k) local");
+    run(&mut s, "alter user qu quota 320k on users");
+    assert!(refused(&mut u, "create index h2_d on h2 (k desc) local").contains("ORA-01536"));
+    run(&mut s, "alter user qu quota unlimited on users");
+    run(&mut u, &hash(8));
+}
