@@ -160,17 +160,18 @@ const OF_LITERALS: [&str; 4] = ["TO_DATE", "TO_TIMESTAMP", "TO_NUMBER", "HEXTORA
 
 /// A literal, with a sign or not, or one of [`OF_LITERALS`] of literals.
 fn is_constant(expr: &Expr) -> bool {
-    let signed = |e: &Expr| match &e.kind {
-        ExprKind::Unary { op: UnaryOp::Plus | UnaryOp::Minus, expr } => matches!(expr.kind, ExprKind::Literal(_)),
-        kind => matches!(kind, ExprKind::Literal(_)),
-    };
-    match &expr.kind {
-        ExprKind::Call(call) => {
-            let is_known = matches!(&call.name.parts[..], [only] if OF_LITERALS.contains(&only.name.as_str()));
-            is_known && call.name.link.is_none() && call.args.iter().all(|arg| signed(&arg.value))
-        }
-        _ => signed(expr),
+    if let ExprKind::Call(call) = &expr.kind {
+        let is_known = matches!(&call.name.parts[..], [only] if OF_LITERALS.contains(&only.name.as_str()));
+        return is_known && call.name.link.is_none() && call.args.iter().all(|arg| is_literal(&arg.value));
     }
+    is_literal(expr)
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    if let ExprKind::Unary { op: UnaryOp::Plus | UnaryOp::Minus, expr } = &expr.kind {
+        return matches!(expr.kind, ExprKind::Literal(_));
+    }
+    matches!(expr.kind, ExprKind::Literal(_))
 }
 
 /// Evaluates a bound and converts it to the type of its column; `wrong` is the error for an expression that is no
