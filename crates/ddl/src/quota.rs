@@ -1,6 +1,7 @@
 //! Quotas: the tablespaces in which a user may make segments, and their limits.
 //!
-//! A quota is checked when a segment is made; of the partitions of one statement, each is counted for the next. The later growth of a segment is not counted against it.
+//! A quota is checked when a segment is made; of the partitions of one statement, each is counted for the next. The
+//! later growth of a segment is not counted against it.
 
 use crate::work::Work;
 use block::segment::UNIT_BLOCKS;
