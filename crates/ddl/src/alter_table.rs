@@ -119,7 +119,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         },
         AlterTableAction::AllTriggers(enable) => crate::trigger::set_all(work, table, *enable),
         AlterTableAction::Partition { action, pos } => match matches!(**action, PartitionAction::Exchange { .. }) {
-            true => crate::partition_exchange::exchange(work, table, action, pos.0),
+            true => crate::partition_exchange::exchange(work, table, action, target, pos.0),
             false => crate::partition_alter::act(work, table, action, target, pos.0),
         },
         AlterTableAction::Other { text, pos } => other(text, pos.0),

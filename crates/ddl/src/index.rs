@@ -163,6 +163,7 @@ fn define_local(
             Some(name) => Some(work.tablespace(Some(name), new.target.owner)?),
             None => in_one,
         };
+        crate::quota::reserve(work, place.unwrap_or(p.segment.tablespace), new.target.owner)?;
         let mut part = partition_rows::make_index_partition(work, p, place)?;
         let own = spec.map(|spec| &spec.options);
         let pctfree = own.and_then(|own| own.pctfree).or(new.options.pctfree);

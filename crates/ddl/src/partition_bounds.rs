@@ -2,7 +2,7 @@
 
 use crate::work::Work;
 use dictionary::{ColumnDef, PartitionBound};
-use sql::ast::{BoundValue, Expr, ExprKind, PartitionValues};
+use sql::ast::{BoundValue, Expr, ExprKind, PartitionValues, UnaryOp};
 use types::{Date, Ora, Result, Value, codec};
 
 /// The columns of a partitioning key.
@@ -155,14 +155,29 @@ fn push(value: &Value, key: &mut Vec<u8>) {
     codec::push_key_part((!value.is_null()).then_some(&stored[..]), false, key);
 }
 
+/// Functions that make a literal of a type that has none of its own.
+const OF_LITERALS: [&str; 4] = ["TO_DATE", "TO_TIMESTAMP", "TO_NUMBER", "HEXTORAW"];
+
+/// A literal, with a sign or not, or one of [`OF_LITERALS`] of literals.
+fn is_constant(expr: &Expr) -> bool {
+    if let ExprKind::Call(call) = &expr.kind {
+        let is_known = matches!(&call.name.parts[..], [only] if OF_LITERALS.contains(&only.name.as_str()));
+        return is_known && call.name.link.is_none() && call.args.iter().all(|arg| is_literal(&arg.value));
+    }
+    is_literal(expr)
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    if let ExprKind::Unary { op: UnaryOp::Plus | UnaryOp::Minus, expr } = &expr.kind {
+        return matches!(expr.kind, ExprKind::Literal(_));
+    }
+    matches!(expr.kind, ExprKind::Literal(_))
+}
+
 /// Evaluates a bound and converts it to the type of its column; `wrong` is the error for an expression that is no
 /// constant.
 fn constant(work: &mut Work<'_>, expr: &Expr, column: &ColumnDef, wrong: u32) -> Result<Value> {
-    let mut is_constant = true;
-    sql::visit_expr(expr, &mut |e| {
-        is_constant &= !matches!(&e.kind, ExprKind::Subquery(_) | ExprKind::Bind(_) | ExprKind::Exists(_));
-    });
-    if !is_constant {
+    if !is_constant(expr) {
         return Err(Ora::new(wrong).at(expr.pos.0));
     }
     let query = sql::parse_query(&format!("select {expr} from dual"))?;

@@ -2,6 +2,7 @@
 
 use crate::partition_bounds::{Bound, KeyColumns};
 use crate::partition_rows::{NewPartition, make};
+use crate::quota;
 use crate::work::{Work, no_column};
 use dictionary::*;
 use sql::ast::{
@@ -72,6 +73,7 @@ pub fn partitioning(
             PartitionMethod::Hash
         }
     };
+    new.iter().try_for_each(|new| quota::reserve(work, new.tablespace, owner))?;
     let partitions = new.into_iter().map(|new| make(work, new)).collect::<Result<Vec<_>>>()?;
     for (n, p) in partitions.iter().enumerate() {
         if partitions[..n].iter().any(|other| other.name == p.name) {

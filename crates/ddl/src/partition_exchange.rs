@@ -5,15 +5,23 @@ use crate::index_rows;
 use crate::partition_alter::{has_rows, heap_of, keep_global, place_of};
 use crate::partition_rows;
 use crate::rows;
-use crate::work::{Work, by};
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, obj, tab};
 use dictionary::rows::int;
 use dictionary::*;
 use sql::ast::PartitionAction;
 use std::rc::Rc;
-use types::{Ora, Result};
+use types::{ObjectId, Ora, Result};
 
-pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAction, pos: u32) -> Result<()> {
+pub fn exchange(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    action: &PartitionAction,
+    of_statement: &Target,
+    pos: u32,
+) -> Result<()> {
+    work.require(of_statement, None, SystemPrivilege::AlterAnyTable)?;
+    require_rows(work, of_statement, table.object)?;
     let of = table.partitioning().ok_or_else(|| Ora::new(14501).at(pos))?.clone();
     let of = &*of;
     let PartitionAction::Exchange { partition, table: name, including_indexes, validation, upkeep } = action else {
@@ -25,6 +33,7 @@ pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAct
     if !work.names.allowed(object, target.owner, ObjectPrivilege::Alter)? {
         return Err(Ora::new(1031).at(target.pos));
     }
+    require_rows(work, &target, object)?;
     let other = (*work.existing_table(object)?).clone();
     let pos = target.pos;
     let Some(segment) = other.heap().copied().filter(|_| other.temporary.is_none()) else {
@@ -35,8 +44,7 @@ pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAct
     let rows_there = rows::any(work, &other)?;
     let p = &of.partitions[place];
     let rows_here = has_rows(work, &heap_of(table, p))?;
-    let referenced =
-        |t: &TableDef, but: types::ObjectId| t.referenced_by.iter().any(|r| r.enabled && r.from_table != but);
+    let referenced = |t: &TableDef, but: ObjectId| t.referenced_by.iter().any(|r| r.enabled && r.from_table != but);
     if rows_here && referenced(table, table.object) || rows_there && referenced(&other, other.object) {
         return Err(Ora::new(2266).at(pos));
     }
@@ -93,6 +101,18 @@ pub fn exchange(work: &mut Work<'_>, table: &mut TableDef, action: &PartitionAct
     if rows_here || rows_there { keep_global(work, table, *upkeep) } else { Ok(()) }
 }
 
+/// ORA-01031 unless the session may read, empty and fill the table: all of its rows come from the other one. Oracle's
+/// documentation names ALTER only.
+fn require_rows(work: &Work<'_>, target: &Target, object: ObjectId) -> Result<()> {
+    work.require(target, None, SystemPrivilege::DropAnyTable)?;
+    for privilege in [ObjectPrivilege::Select, ObjectPrivilege::Insert] {
+        if !work.names.allowed(object, target.owner, privilege)? {
+            return Err(Ora::new(1031).at(target.pos));
+        }
+    }
+    Ok(())
+}
+
 /// What identifies a constraint of some kind; `None` for other kinds.
 type Kind<'a> = &'a dyn Fn(&ConstraintKindDef) -> Option<String>;
 
@@ -112,7 +132,10 @@ fn require_alike(table: &TableDef, other: &TableDef, pos: u32) -> Result<()> {
         return Err(Ora::new(14097).at(pos));
     }
     let of_kind = |t: &TableDef, kind: Kind<'_>| {
-        let mut all: Vec<String> = t.constraints.iter().filter(|c| c.enabled).filter_map(|c| kind(&c.kind)).collect();
+        // Rows that come in are not checked, so what the other table promises of its rows must be the same.
+        let promise = |c: &ConstraintDef| Some((kind(&c.kind)?, c.enabled, c.validated, c.deferrable));
+        let in_force = t.constraints.iter().filter(|c| c.enabled || c.validated);
+        let mut all: Vec<_> = in_force.filter_map(promise).collect();
         all.sort_unstable();
         all
     };
@@ -129,7 +152,12 @@ fn require_alike(table: &TableDef, other: &TableDef, pos: u32) -> Result<()> {
         ConstraintKindDef::ForeignKey { columns, table, key, .. } => Some(format!("{columns:?} {table} {key}")),
         _ => None,
     };
-    let checks: [(u32, Kind<'_>); 3] = [(14118, &check), (14130, &key), (14128, &foreign)];
+    let not_null = |kind: &ConstraintKindDef| match kind {
+        // The column's NULLABLE says the same unless the constraint is deferrable or not validated.
+        ConstraintKindDef::NotNull { column } if table.columns[*column].nullable => Some(column.to_string()),
+        _ => None,
+    };
+    let checks: [(u32, Kind<'_>); 4] = [(14097, &not_null), (14118, &check), (14130, &key), (14128, &foreign)];
     for (error, kind) in checks {
         if of_kind(table, kind) != of_kind(other, kind) {
             return Err(Ora::new(error).at(pos));

@@ -1,8 +1,10 @@
 //! Quotas: the tablespaces in which a user may make segments, and their limits.
 //!
-//! A quota is checked when a segment is made. The later growth of a segment is not counted against it.
+//! A quota is checked when a segment is made; of the partitions of one statement, each is counted for the next. The
+//! later growth of a segment is not counted against it.
 
 use crate::work::Work;
+use block::segment::UNIT_BLOCKS;
 use datafile::Contents;
 use dictionary::base::{Base, tsq};
 use dictionary::rows::{as_i64, as_u32, int};
@@ -52,9 +54,28 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
     match rows.first().and_then(|row| as_i64(&row[tsq::MAXBLOCKS])) {
         None | Some(0) => Err(Ora::with(1950, &[&entry.name])),
         Some(UNLIMITED) => Ok(()),
-        Some(most) if used_blocks(work, number, owner)? < most as u64 => Ok(()),
-        Some(_) => Err(Ora::with(1536, &[&entry.name])),
+        Some(most) => {
+            let used = match work.reserved.get(&(number, owner)) {
+                Some(used) => *used,
+                None => used_blocks(work, number, owner)?,
+            };
+            if used < most as u64 { Ok(()) } else { Err(Ora::with(1536, &[&entry.name])) }
+        }
     }
+}
+
+/// Checks the quota for one of several segments that a statement makes, and counts its first extent for the next.
+///
+/// # Errors
+/// As [`check`].
+pub fn reserve(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
+    check(work, number, owner)?;
+    let used = match work.reserved.get(&(number, owner)) {
+        Some(used) => *used,
+        None => used_blocks(work, number, owner)?,
+    };
+    work.reserved.insert((number, owner), used + u64::from(UNIT_BLOCKS));
+    Ok(())
 }
 
 fn row_is(row: &[types::Value], tablespace: u32, owner: UserId) -> bool {

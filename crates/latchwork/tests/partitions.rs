@@ -392,6 +392,14 @@ fn partitions_survive_a_crash_and_verify_checks_them() {
     assert!(refused(&mut c, open).contains("ORA-01502"));
     let index = one(&mut c, "select index_name from user_indexes where table_name = 'T' and partitioned = 'NO'");
     run(&mut c, &format!("alter index {index} rebuild"));
+    // A row outside of its partition is no damage.
+    run(
+        &mut c,
+        "create table s (k number) partition by range (k) (partition a values less than (5), partition b values less than (9))",
+    );
+    run(&mut c, "create table x (k number)");
+    run(&mut c, "insert into x values (1)");
+    run(&mut c, "alter table s exchange partition b with table x without validation");
     let before = words(&mut c, count);
     run(&mut c, open);
     drop(c);
@@ -406,4 +414,28 @@ fn partitions_survive_a_crash_and_verify_checks_them() {
     let (code, text) = db.program(&["verify"]);
     assert_eq!(code, 0, "{text}");
     assert!(!text.contains("which no object has"), "{text}");
+    assert!(text.contains("1 rows belong to other partitions"), "{text}");
+}
+
+#[test]
+fn a_quota_counts_all_segments_of_a_statement() {
+    let instance = start(&[]);
+    let mut s = connect(&instance);
+    run(&mut s, "create user qu identified by qu quota 128k on users default tablespace users");
+    run(&mut s, "grant create session, create table, alter session to qu");
+    let mut u = instance.connect(&Credentials::password("qu", "qu")).expect("a session");
+    let used = "select count(*) from user_segments";
+    let hash = |n: u32| format!("create table h{n} (k number) partition by hash (k) partitions {n}");
+    assert!(refused(&mut u, &hash(8)).contains("ORA-01536"));
+    assert_eq!(one(&mut u, used), "0");
+    run(&mut u, &hash(2));
+    assert!(refused(&mut u, &hash(1)).contains("ORA-01536"));
+    assert_eq!(one(&mut u, used), "2");
+    run(&mut s, "alter user qu quota 256k on users");
+    // The partitions of a local index are segments, too.
+    run(&mut u, "create index h2_k on h2 (k) local");
+    run(&mut s, "alter user qu quota 320k on users");
+    assert!(refused(&mut u, "create index h2_d on h2 (k desc) local").contains("ORA-01536"));
+    run(&mut s, "alter user qu quota unlimited on users");
+    run(&mut u, &hash(8));
 }

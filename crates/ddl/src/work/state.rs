@@ -8,6 +8,7 @@ use dictionary::rows::{Row, as_text};
 use dictionary::{By, Change, DroppedSegment, Picture, SessionCatalog, UserId};
 use enqueue::{LockId, LockMode};
 use sql::ast::Ident;
+use std::collections::HashMap;
 use types::{Date, ObjectId, Ora, Result, Value};
 
 /// The time at which a change of statistics invalidates the cursors whose plans used them.
@@ -71,6 +72,8 @@ pub struct Work<'a> {
     pub(super) busy: Option<Wanted>,
     /// EXCEPTIONS INTO: the INSERT for the rows that made the statement fail.
     pub exceptions: Option<String>,
+    /// Blocks that an owner uses in a tablespace with those of the partitions that the statement makes.
+    pub reserved: HashMap<(u32, UserId), u64>,
 }
 
 /// A resource that a statement needs and other sessions use.
@@ -108,6 +111,7 @@ impl<'a> Work<'a> {
             with_new_columns: Vec::new(),
             sequences: Vec::new(),
             exceptions: None,
+            reserved: HashMap::new(),
             dd: lock,
             held: Vec::new(),
             changed: false,

@@ -179,6 +179,12 @@ pub const ACTIONS: &[Action] = &[
     ddl("alter table {t} move partition p", On::Table, &[&["alter", "alter any table"]]),
     ddl("alter table {t} truncate partition p", On::Table, &[&["alter", "alter any table"], &["drop any table"]]),
     ddl("alter table {t} drop partition p", On::Table, &[&["alter", "alter any table"], &["drop any table"]]),
+    // The one table and the other.
+    ddl(
+        "alter table {t} exchange partition p with table {t}",
+        On::Table,
+        &[&["alter any table"], &["drop any table"], SELECT, INSERT],
+    ),
     ddl("truncate table {t}", On::Table, &[&["drop any table"]]),
     ddl("comment on table {t} is 'c'", On::Table, &[&["comment any table"]]),
     ddl("comment on column {t}.a is 'c'", On::Table, &[&["comment any table"]]),

@@ -8,7 +8,7 @@
 //! The constraint must hold at every moment: enabled, validated and not deferrable. RELY alone does not suffice, as
 //! with QUERY_REWRITE_INTEGRITY = ENFORCED. A plan depends on the definitions of its tables with their constraints, so
 //! it becomes invalid with the constraint it relies on. Tables read with AS OF or VERSIONS are excluded: their
-//! constraints were others.
+//! constraints were others. So is a parent of which the statement names a partition, except on the optional side.
 
 use crate::block_names::ItemId;
 use crate::ir::*;
@@ -228,6 +228,10 @@ impl Compiler<'_> {
     }
 
     fn eliminate_parent(&self, set: &mut JoinSet, at: usize, id: ItemId, table: &TableDef, uses: &mut Uses) -> bool {
+        // One partition does not have a row for each row of the child.
+        if self.partition_items.contains_key(&id) {
+            return false;
+        }
         let is_semi = matches!(set.parts[at].link, Link::Semi(_));
         let conds = match &set.parts[at].link {
             Link::Semi(on) => on,

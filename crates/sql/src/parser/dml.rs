@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::*;
 use crate::lexer::TokenKind;
-use ::types::Result;
+use ::types::{Ora, Result};
 
 impl Parser<'_> {
     /// Parses a statement that begins with `word`; ORA-00900 for any other word.
@@ -315,7 +315,14 @@ impl Parser<'_> {
 
     fn lock_table(&mut self, pos: Pos) -> Result<Statement> {
         self.expect_word("TABLE", 966)?;
-        let tables = self.comma_list(|p| p.name(903))?;
+        let tables = self.comma_list(|p| {
+            let name = p.name(903)?;
+            let at = p.pos();
+            match p.partition_suffix()? {
+                None => Ok(name),
+                Some(_) => Err(Ora::unsupported().at(at.0)),
+            }
+        })?;
         self.expect_word("IN", 905)?;
         let mode = match () {
             () if self.eat_words(&["ROW", "SHARE"]) => LockMode::RowShare,

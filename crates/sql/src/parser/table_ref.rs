@@ -269,7 +269,7 @@ impl Parser<'_> {
     }
 
     /// `PARTITION (p)` or `PARTITION FOR (…)` behind the name of a table, if there is one.
-    fn partition_suffix(&mut self) -> Result<Option<Box<PartitionRef>>> {
+    pub(super) fn partition_suffix(&mut self) -> Result<Option<Box<PartitionRef>>> {
         let here = self.at_any(&["PARTITION", "SUBPARTITION"]);
         if !here || !(self.kind_ahead(1, TokenKind::LeftParen) || self.word_ahead(1, "FOR")) {
             return Ok(None);
