@@ -70,7 +70,7 @@ fn several_sessions_of_a_running_instance_give_a_trace_that_predicts() {
     let trace = folder.join("load.parquet");
     let out = recorded(&instance, 3, block, "4", &trace);
     // The session that made the table has executed nothing meanwhile.
-    assert!(out.contains("3 sessions: ") && out.contains("3 sessions, recorded: "), "{out}");
+    assert!(out.contains("3 sessions: ") && out.contains("3 sessions, one call in 4 recorded: "), "{out}");
     let how = ["--sessions", "1,2", "--draws", "4", "--calls", "1000", "--format", "csv"];
     let (ok, out) = lab(&[&["predict", "--trace", trace.to_str().unwrap()][..], &how].concat());
     assert!(ok && out.lines().count() >= 3, "{out}");
