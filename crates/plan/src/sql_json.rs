@@ -6,7 +6,7 @@ use crate::resolve::Operands;
 use crate::scope::*;
 use crate::typing::*;
 use json::{Function, Making, Operator, Otherwise, Wrapper};
-use sql::ast::{self, ExprKind, JsonClauses, JsonOtherwise, JsonWrapper, TypeKind};
+use sql::ast::{self, ExprKind, JsonClauses, JsonOtherwise, JsonPath, JsonWrapper, TypeKind};
 use types::image::{Image, Writer};
 use types::{DataType, LenUnit, Nls, Ora, Result, Value};
 
@@ -344,42 +344,61 @@ fn scalar(name: &str, args: Vec<Expr>, ty: DataType, pos: u32) -> Result<Expr> {
 /// The type of RETURNING.
 fn returned(clauses: &JsonClauses, default: DataType) -> Result<DataType> {
     let Some(ty) = &clauses.returning else { return Ok(default) };
-    match &ty.kind {
-        TypeKind::Varchar2 { length: None, unit: _, national: false } => Ok(DEFAULT_TYPE),
-        TypeKind::Varchar2 { length: None, unit: _, national: true } => Ok(DataType::Nvarchar2 { len: 2000 }),
-        TypeKind::Boolean => Ok(DataType::Boolean),
-        _ => crate::written_types::data_type(ty),
+    if let TypeKind::Varchar2 { length: None, unit: _, national } = ty.kind {
+        return Ok(if national { DataType::Nvarchar2 { len: 2000 } } else { DEFAULT_TYPE });
     }
+    if ty.kind == TypeKind::Boolean {
+        return Ok(DataType::Boolean);
+    }
+    crate::written_types::data_type(ty)
 }
 
 fn making(clauses: &JsonClauses, object: bool, json: Vec<bool>, pos: u32) -> Result<Making> {
-    let is_known = clauses.wrapper.is_none()
-        && clauses.scalars.is_none()
-        && clauses.on_error.is_none()
-        && clauses.on_empty.is_none()
-        && clauses.passing.is_empty()
-        && !clauses.ascii
-        && !clauses.truncate;
+    let JsonClauses {
+        format: _, // of an input that is a document in any case
+        path: _,   // these functions have none, and no columns
+        columns: _,
+        formats: _, // in `json`
+        passing,
+        returning,
+        wrapper,
+        pretty,
+        ascii,
+        truncate,
+        scalars,
+        on_error,
+        on_empty,
+        null_on_null,
+        strict,
+        unique_keys,
+    } = clauses;
+    let is_known = wrapper.is_none()
+        && scalars.is_none()
+        && on_error.is_none()
+        && on_empty.is_none()
+        && passing.is_empty()
+        && !ascii
+        && !truncate;
     if !is_known {
         return Err(unsupported("JSON clause", pos));
     }
     let ty = returned(clauses, DEFAULT_TYPE)?;
     if !matches!(ty, DataType::Varchar2 { .. } | DataType::Clob | DataType::Blob) {
-        return Err(Ora::new(40449).at(clauses.returning.as_ref().map_or(0, |ty| ty.pos.0)));
+        return Err(Ora::new(40449).at(returning.as_ref().map_or(0, |ty| ty.pos.0)));
     }
     Ok(Making {
         ty,
-        keeps_nulls: clauses.null_on_null.unwrap_or(object),
-        strict: clauses.strict,
-        unique_keys: clauses.unique_keys,
-        pretty: clauses.pretty,
+        keeps_nulls: null_on_null.unwrap_or(object),
+        strict: *strict,
+        unique_keys: *unique_keys,
+        pretty: *pretty,
         null_on_error: false,
         json,
     })
 }
 
 fn function(operator: Operator, clauses: &JsonClauses, pos: u32) -> Result<Function> {
-    let (path, place) = clauses.path.as_ref().map_or(("$", pos), |path| (&path.text, path.pos.0));
+    let (path, place) = clauses.path.as_ref().map_or(("$", pos), |JsonPath { text, pos }| (text, pos.0));
     let variables: Vec<String> = clauses.passing.iter().map(|name| name.name.clone()).collect();
     let parsed = json::path::parse(path, &variables).map_err(|e| e.at(place))?;
     let of_method = parsed.method.and_then(|method| method.data_type());
