@@ -51,7 +51,7 @@ pub struct RecordArguments {
     /// The trace to write; the machine's file is written beside it
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Record one call in N [default: so many that the recording costs about half a percent of the processor time]
+    /// Record one call in N [default: so many that sampled calls cost about half a percent of the processor time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     sample: Option<u32>,
     /// The longest time of the recording, at each number of sessions; the count before it takes so long too, but four
