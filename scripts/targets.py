@@ -5,16 +5,16 @@ Usage: scripts/targets.py PROGRAM KIND=DIR...
 
 PROGRAM is the `latchwork` program to run. Each DIR is a folder that has a clone of a public repository:
 
-  schemas=DIR   github.com/oracle-samples/db-sample-schemas: HR and CO are installed by their own scripts; a table counts
-                when it has the rows that the script says it should have
+  schemas=DIR   github.com/oracle-samples/db-sample-schemas: HR and CO are installed by their own scripts; a table
+                counts when it has the rows that the script says it should have
   sqlfluff=DIR  github.com/sqlfluff/sqlfluff: the statements of its Oracle fixtures
   grammars=DIR  github.com/antlr/grammars-v4: the statements of the examples of its PL/SQL grammar
   files=DIR     any folder: the statements of its *.sql files
 
-Prints one line `NAME: N of M` for each, and the refusals by error code. Statements run on a throw-away instance, one for
-each file. A statement counts as taken when the server received it and did not refuse its syntax: an error such as
-ORA-00942, a table that is not there, does not count against it. What the server received is its own count (parses in
-v$mystat), not the shell's. `--list` prints the first line of each refused statement.
+Prints one line `NAME: N of M` for each, and the refusals by error code. Statements run on a throw-away instance, one
+for each file. A statement counts as taken when the server received it and did not refuse its syntax: an error such as
+ORA-00942, a table that is not there, does not count against it. Received statements are counted by the server (parses
+in v$mystat), not by the shell. `--list` prints the first line of each refused statement.
 """
 import collections
 import os
@@ -26,8 +26,8 @@ import tempfile
 
 LIMIT_S = 60
 # Errors that say that a text is no statement, or one that is not supported.
-SYNTAX = set(range(900, 904)) | {905, 906, 907, 908, 910, 911, 917, 920, 921, 922, 923, 924, 925, 926, 927, 928, 930, 931,
-                                 933, 935, 936, 940, 941, 946, 950, 951, 952, 953, 956, 964, 965, 966, 967, 968, 969,
+SYNTAX = set(range(900, 904)) | {905, 906, 907, 908, 910, 911, 917, 920, 921, 922, 923, 924, 925, 926, 927, 928, 930,
+                                 931, 933, 935, 936, 940, 941, 946, 950, 951, 952, 953, 956, 964, 965, 966, 967, 968, 969,
                                  970, 971, 972, 974, 975, 976, 977, 987, 988, 989, 990, 991, 992, 996, 998, 1735, 1740,
                                  1756, 1780, 2000, 2142, 2143, 2145, 2155, 2158, 2180, 2185, 2205, 2211, 2216, 2251,
                                  2253, 3001, 3048, 14004, 22908, 24344, 30006, 32034, 38104}
@@ -135,7 +135,8 @@ def taken(program, path, listing):
         text = said.get(str(number))
         errors = re.findall(r"\b(ORA|PLS|SP2)-(\d{4,5})", text) if text is not None else [("lost", "0")]
         wrong = [f"{kind}-{code}" for kind, code in errors
-                 if kind in ("SP2", "lost") or (kind == "ORA" and int(code) in SYNTAX) or (kind, code) == ("PLS", "00103")]
+                 if kind in ("SP2", "lost") or (kind == "ORA" and int(code) in SYNTAX)
+                 or (kind, code) == ("PLS", "00103")]
         if "with compilation errors" in (text or ""):
             wrong += ["unit with errors"]
         if wrong:

@@ -391,9 +391,11 @@ fn drop_column(
         return Err(Ora::new(12983).at(pos));
     }
     let partitions = table.partitioning().is_some_and(|of| of.columns.contains(&position));
-    if partitions
-        || matches!(&table.organization, Organization::HashCluster { key_positions, .. } if key_positions.contains(&position))
-    {
+    let is_key = match &table.organization {
+        Organization::HashCluster { key_positions, .. } => key_positions.contains(&position),
+        _ => false,
+    };
+    if partitions || is_key {
         return Err(Ora::new(12984).at(pos));
     }
     let going = |table: &TableDef, at: usize| dropped.iter().any(|name| table.columns[at].name == name.name);

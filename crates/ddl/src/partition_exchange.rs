@@ -113,7 +113,7 @@ fn require_rows(work: &Work<'_>, target: &Target, object: ObjectId) -> Result<()
     Ok(())
 }
 
-/// What identifies a constraint of some kind; `None` for other kinds.
+/// The identity of a constraint of some kind; `None` for other kinds.
 type Kind<'a> = &'a dyn Fn(&ConstraintKindDef) -> Option<String>;
 
 /// ORA-14096, ORA-14097, ORA-14118, ORA-14128, ORA-14130.

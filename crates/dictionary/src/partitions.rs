@@ -106,7 +106,7 @@ impl PartitionBound {
     }
 }
 
-/// What a condition says about a column of the partitioning key, in parts of keys.
+/// The limits that a condition sets to a column of the partitioning key, in parts of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnSet {
     Any,
@@ -119,7 +119,7 @@ pub enum ColumnSet {
 /// Most combinations of listed values that are looked up one by one.
 const COMBINATIONS_MAX: usize = 4096;
 
-/// How the rows of a table are divided.
+/// The division of the rows of a table.
 #[derive(Clone, Debug)]
 pub struct Partitioning {
     pub method: PartitionMethod,

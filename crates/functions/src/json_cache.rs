@@ -1,4 +1,4 @@
-//! What the functions of SQL/JSON keep between calls: compiled definitions and the last document, so that several
+//! Data that the functions of SQL/JSON keep between calls: compiled definitions and the last document, so that several
 //! functions over one column parse it once.
 
 use json::{Compiled, Document, Function, Making};
@@ -9,7 +9,7 @@ use types::{Ora, Result, Value};
 /// Compiled definitions kept; all are dropped when there are more.
 const KEPT_MAX: usize = 256;
 
-/// What the functions keep between calls.
+/// Data that the functions keep between calls.
 #[derive(Default)]
 pub(crate) struct Cache {
     pub(crate) document: Document,

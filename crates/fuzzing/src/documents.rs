@@ -50,7 +50,7 @@ fn json(bytes: &[u8]) {
     }
 }
 
-/// What is written is strict, and equal to what was read.
+/// The written text is strict JSON, and equal to the document that was read.
 fn round_trip(document: &Document) {
     for (pretty, ascii) in [(false, false), (true, true)] {
         let (mut out, mut again) = (String::new(), Document::default());

@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 1 << 16;
 /// A node, by its position in the document's list.
 pub type NodeId = u32;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Object,
@@ -77,7 +77,7 @@ fn syntax_error() -> Ora {
     Ora::new(40441)
 }
 
-/// Where the parser is.
+/// The place of the parser in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Value,

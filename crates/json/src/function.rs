@@ -22,7 +22,7 @@ pub enum Wrapper {
     Unconditional,
 }
 
-/// What a function returns instead of a value: the ON ERROR and ON EMPTY clauses.
+/// The result of a function in place of a value: the ON ERROR and ON EMPTY clauses.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub enum Otherwise {
     /// The clause is missing.

@@ -7,7 +7,7 @@ use crate::strings::push_quoted;
 /// make more of a short document (J1). Writing ends when the text is longer; the caller checks the length.
 pub const WRITTEN_MAX: usize = 32_767 * 1024;
 
-/// How a value is written.
+/// The form in which a value is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// On several lines, indented by two blanks.

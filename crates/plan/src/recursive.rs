@@ -22,11 +22,11 @@ use types::{DataType, Ora, Result, Value};
 /// Type of the parent's state: bytes that only the executor reads.
 const STATE: DataType = DataType::Raw { len: 2000 };
 
-/// How often the types of the columns may widen. Each class of types widens a few times at most.
+/// The number of times that the types of the columns may widen. Each class of types widens a few times at most.
 const ROUNDS_MAX: usize = 4;
 
-/// How often the types of columns may widen in one statement. Each time compiles the branch again, with the recursive
-/// WITH queries in it, so the work could double with each query that names another one.
+/// The number of times that types of columns may widen in one statement. Each time the branch is compiled again, with
+/// the recursive WITH queries in it, so the work could double with each query that names another one.
 const WIDENINGS_MAX: usize = 500;
 
 /// A query and the columns of its rows.
@@ -214,7 +214,7 @@ impl Compiler<'_> {
                     inner.conds.iter().for_each(|e| self.expr_regs(e, &mut |r| regs.push(r)));
                     self.link_regs(inner, regs);
                 }
-                // What a lateral view or a collection reads decides about its rows.
+                // The rows of a lateral view or a collection depend on the columns that it reads.
                 PartKind::Leaf(id) => match &self.items[*id].kind {
                     ItemKind::Derived { lateral, .. } => regs.extend(lateral),
                     ItemKind::Elements { value, .. } => self.expr_regs(value, &mut |r| regs.push(r)),

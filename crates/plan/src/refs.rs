@@ -20,7 +20,7 @@ pub fn mentions_body(q: &Query, name: &str) -> usize {
     count(name, |f| without_with(q, f))
 }
 
-/// How often the FROM clause of a query's own SELECT names `name`, alone or in joins.
+/// The number of times that the FROM clause of a query's own SELECT names `name`, alone or in joins.
 pub fn mentions_directly(q: &Query, name: &str) -> usize {
     fn of(t: &TableRef, name: &str) -> usize {
         match &t.kind {

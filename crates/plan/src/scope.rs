@@ -312,7 +312,7 @@ pub struct Compiler<'c> {
     pub tells_verdicts: bool,
     /// Inside CAST(COLLECT(…) AS type): the type, and that of its elements.
     pub collects: Option<(DataType, DataType)>,
-    /// How often the columns of recursive WITH queries have widened.
+    /// The number of times that columns of recursive WITH queries have widened.
     pub widenings: usize,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,

@@ -149,7 +149,7 @@ fn parse_accept(text: &str) -> Result<Asked, String> {
     Ok(asked)
 }
 
-/// Why an answer is no value of its type, if it is none.
+/// The reason for which an answer is no value of its type; `None` if it is one.
 fn refused(value: &str, asked: &Asked, nls: &Nls) -> Option<String> {
     let mismatch = |format: &str| Some(format!("SP2-0598: \"{value}\" does not match input format \"{format}\""));
     match (asked.kind, asked.format.as_deref()) {

@@ -2,7 +2,7 @@
 
 use types::{Number, Value};
 
-/// What a break or a computation belongs to.
+/// The column, row or report to which a break or a computation belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum On {
     /// The end of the report.

@@ -15,7 +15,7 @@ const USAGE: &str = "usage: COPY FROM <db> TO <db> <opt> <table> { (<cols>) } US
                      <sel>  : any valid SQL SELECT statement\n\
                      A missing FROM or TO clause uses the current SQL*Plus connection.";
 
-/// What becomes of the destination table.
+/// The treatment of the destination table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Rows are added; the table is made if it is missing.
@@ -183,7 +183,7 @@ impl Shell<'_> {
             }
         };
         if let Err(e) = moved {
-            // What was not committed yet is taken back.
+            // Rows that are not committed yet are rolled back.
             let _ = target.rollback();
             self.tell_copied(copy, from, to, counts);
             return Err(e);

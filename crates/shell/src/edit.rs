@@ -155,7 +155,7 @@ impl Shell<'_> {
         };
         let rest = parts.as_str();
         let (old, new) = rest.split_once(mark).unwrap_or((rest, ""));
-        // What follows the closing mark is ignored.
+        // The text behind the closing mark is ignored.
         let new = new.split(mark).next().unwrap_or("").to_string();
         let Some(line) = self.current_line("SP2-0024: Nothing to change.") else { return };
         match found(line, old) {

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// What happens to a file that is there already.
+/// The treatment of a file that exists already.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Existing {
     Refused,

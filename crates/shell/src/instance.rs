@@ -181,7 +181,7 @@ impl Shell<'_> {
 /// Runs the program on a directory, silently.
 ///
 /// # Errors
-/// What the program said.
+/// The output of the program.
 fn run_program(arguments: &[&str], dir: &Path) -> Result<(), String> {
     let program = client::find_executable().map_err(|e| e.to_string())?;
     let mut command = Command::new(program);

@@ -31,7 +31,7 @@ struct Level {
     computed: Vec<Computed>,
 }
 
-/// Who asks for the report, for its titles.
+/// The session that asks for the report, for its titles.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
     pub user: String,
@@ -78,7 +78,7 @@ pub struct Report<'a> {
     has_rows: bool,
     /// An HTML table has been opened.
     is_open: bool,
-    /// Where pages begin in the text, under `SET PAUSE ON`.
+    /// The places in the text at which pages begin, under `SET PAUSE ON`.
     pub page_starts: Vec<usize>,
 }
 

@@ -39,7 +39,7 @@ fn sign(name: &str, value: &str) -> Result<char, String> {
     }
 }
 
-/// What the shell has to do after `SET`, besides remembering.
+/// The action of the shell after `SET`, besides remembering.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The registered name of the program.

@@ -80,7 +80,7 @@ pub struct Shell<'a> {
     pub(crate) buffer: Vec<String>,
     /// The number of the buffer's current line, from 1 on.
     pub(crate) current: usize,
-    /// Where the last report ended on its page.
+    /// The line of its page on which the last report ended.
     pub(crate) page_end: PageEnd,
     /// The timers of `TIMING START`, the innermost last.
     pub(crate) timers: Vec<(String, Instant)>,
@@ -254,7 +254,7 @@ impl<'a> Shell<'a> {
         self.history.push(text.to_string());
     }
 
-    /// What the titles of a report show of the session.
+    /// The data of the session that the titles of a report show.
     pub(crate) fn asker(&self) -> Asker {
         let user = self.session.as_ref().map_or(String::new(), |s| s.welcome().user.clone());
         Asker { user, code: self.last_code }

@@ -233,7 +233,7 @@ pub struct Prune {
     pub of: Vec<Key>,
 }
 
-/// What is known of a column of the partitioning key.
+/// The known limits of a column of the partitioning key.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub enum PruneColumn {
     Any,

@@ -434,7 +434,7 @@ pub enum Source {
     },
 }
 
-/// What the columns of [`Source::Elements`] are.
+/// The meaning of the columns of [`Source::Elements`].
 #[derive(Clone, Debug, PartialEq, Image)]
 pub enum ElementShape {
     /// The element is the only column.

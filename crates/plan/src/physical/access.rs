@@ -63,7 +63,7 @@ impl Bound<'_> {
     }
 }
 
-/// What conditions say about a column.
+/// The limits that conditions set to a column.
 pub(super) enum Wanted {
     Any,
     Null,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use types::{Value, codec};
 
 impl Compiler<'_> {
-    /// What the conditions say about the partitioning key of a table.
+    /// The limits that the conditions set to the partitioning key of a table.
     pub(super) fn prune(&self, id: ItemId, table: &TableDef, conds: &[Expr]) -> Option<Box<Prune>> {
         let of = table.partitioning()?;
         let mut prune = self.partition_items.get(&id).cloned().unwrap_or_default();

@@ -41,7 +41,7 @@ pub(crate) trait Blocks<W: World> {
 /// The body of a subprogram.
 pub(super) type Body<W> = fn(&mut Call<'_, W>) -> Run<Datum>;
 
-/// What a body may return: nothing, a scalar, or any content of a variable.
+/// The results that a body may return: nothing, a scalar, or any content of a variable.
 pub(super) trait Returned {
     fn datum(self) -> Datum;
 }

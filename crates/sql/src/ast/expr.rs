@@ -371,7 +371,7 @@ pub struct Call {
     pub json: Option<Box<JsonClauses>>,
 }
 
-/// What LISTAGG does when its list is too long.
+/// The treatment of a list of LISTAGG that is too long.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Overflow {
     Error,

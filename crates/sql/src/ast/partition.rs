@@ -91,7 +91,7 @@ pub struct PartitionUpkeep {
     pub update_indexes: bool,
 }
 
-/// What ALTER TABLE does with a partition.
+/// The action of ALTER TABLE on a partition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionAction {
     Add(PartitionSpec, PartitionUpkeep),

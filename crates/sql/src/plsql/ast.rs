@@ -548,7 +548,7 @@ pub struct SqlText {
     pub current_of: Option<(Ident, Span)>,
 }
 
-/// What stands before the call in the text of [`ExprKind::Sql`].
+/// The text before the call in [`ExprKind::Sql`].
 pub const SQL_CALL_PREFIX: &str = "SELECT ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
