@@ -93,34 +93,11 @@ impl AggCode {
     pub fn merges(&self) -> bool {
         use AggKind::*;
         let is_plain = !self.distinct && self.keep_last.is_none();
-        is_plain
-            && matches!(
-                self.kind,
-                CountStar
-                    | Count
-                    | Sum
-                    | Avg
-                    | Min
-                    | Max
-                    | StddevSamp
-                    | Stddev
-                    | StddevPop
-                    | VarSamp
-                    | Variance
-                    | VarPop
-                    | Corr
-                    | CovarPop
-                    | CovarSamp
-                    | RegrSlope
-                    | RegrIntercept
-                    | RegrCount
-                    | RegrR2
-                    | RegrAvgx
-                    | RegrAvgy
-                    | RegrSxx
-                    | RegrSyy
-                    | RegrSxy
-            )
+        let is_of_one = matches!(
+            self.kind,
+            CountStar | Count | Sum | Avg | Min | Max | StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop
+        );
+        is_plain && (is_of_one || self.kind.is_of_pairs())
     }
 
     /// Whether the function is COUNT(*), which does not look at the values of a row.

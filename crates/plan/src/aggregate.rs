@@ -158,7 +158,7 @@ impl Compiler<'_> {
                 aggregate_type(kind, args, pos)?
             }
         };
-        if *distinct && (is_of_pairs(kind) || is_hypothetical) {
+        if *distinct && (kind.is_of_pairs() || is_hypothetical) {
             return Err(Ora::new(30482).at(pos));
         }
         if *distinct {
@@ -358,25 +358,6 @@ fn is_window_only(kind: AggKind) -> bool {
     )
 }
 
-/// Whether the function has a dependent and an independent variable.
-fn is_of_pairs(kind: AggKind) -> bool {
-    use AggKind::*;
-    matches!(
-        kind,
-        Corr | CovarPop
-            | CovarSamp
-            | RegrSlope
-            | RegrIntercept
-            | RegrCount
-            | RegrR2
-            | RegrAvgx
-            | RegrAvgy
-            | RegrSxx
-            | RegrSyy
-            | RegrSxy
-    )
-}
-
 /// Whether a call asks for the rank of a hypothetical row: `RANK(values) WITHIN GROUP (ORDER BY …)`.
 fn is_hypothetical(kind: AggKind, call: &ast::Call) -> bool {
     is_of_hypothetical_row(kind) && !call.within_group.is_empty() && call.over.is_none()
@@ -391,7 +372,7 @@ pub fn is_of_hypothetical_row(kind: AggKind) -> bool {
 fn check_arg_count(kind: AggKind, n: usize, pos: u32) -> Result<()> {
     use AggKind::*;
     let (least, most) = match kind {
-        _ if is_of_pairs(kind) => (2, 2),
+        _ if kind.is_of_pairs() => (2, 2),
         CountStar | RowNumber | Rank | DenseRank | PercentRank | CumeDist | GroupId => (0, 0),
         Listagg | NthValue => (1 + usize::from(kind == NthValue), 2),
         Lag | Lead => (1, 3),

@@ -84,7 +84,24 @@ impl Visitor for Rows<'_> {
     }
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// No row yet of a table that is neither clustered nor partitioned.
+    fn of(table: &'a TableDef, name: String) -> Self {
+        Self {
+            table,
+            name,
+            cluster: None,
+            entries: table.indexes.iter().map(|_| Vec::new()).collect(),
+            rows: 0,
+            faults: Vec::new(),
+            more: 0,
+            homes: Vec::new(),
+            key: Vec::new(),
+            partition: None,
+            strays: 0,
+        }
+    }
+
     /// Decodes every column and collects the entries that the row must have.
     fn look_at(&mut self, rowid: Rowid, row: &[u8]) -> std::result::Result<(), String> {
         let mut reader = RowReader::new(row).ok_or("its bytes are damaged")?;
@@ -202,19 +219,7 @@ impl Walk<'_> {
         if !self.segment(&name, heap.header, heap.data_object, segment_kind) {
             return;
         }
-        let mut rows = Rows {
-            table,
-            name,
-            cluster: cluster.as_ref(),
-            entries: table.indexes.iter().map(|_| Vec::new()).collect(),
-            rows: 0,
-            faults: Vec::new(),
-            more: 0,
-            homes: Vec::new(),
-            key: Vec::new(),
-            partition: None,
-            strays: 0,
-        };
+        let mut rows = Rows { cluster: cluster.as_ref(), ..Rows::of(table, name) };
         if let Err(e) = self.storage.heap.verify(self.p, &heap, kind, &mut rows) {
             rows.fault(heap.header, e.to_string());
         }
@@ -245,19 +250,7 @@ impl Walk<'_> {
                 all_complete = false;
                 continue;
             }
-            let mut rows = Rows {
-                table,
-                name,
-                cluster: None,
-                entries: table.indexes.iter().map(|_| Vec::new()).collect(),
-                rows: 0,
-                faults: Vec::new(),
-                more: 0,
-                homes: Vec::new(),
-                key: Vec::new(),
-                partition: Some((of, place)),
-                strays: 0,
-            };
+            let mut rows = Rows { partition: Some((of, place)), ..Rows::of(table, name) };
             if let Err(e) = self.storage.heap.verify(self.p, &heap, BlockKind::Heap, &mut rows) {
                 rows.fault(heap.header, e.to_string());
             }
@@ -292,19 +285,7 @@ impl Walk<'_> {
 
     /// The rows of an index-organised table, in the order of their keys; then its indexes.
     fn index_table(&mut self, table: &TableDef, name: String) {
-        let mut rows = Rows {
-            table,
-            name,
-            cluster: None,
-            entries: table.indexes.iter().map(|_| Vec::new()).collect(),
-            rows: 0,
-            faults: Vec::new(),
-            more: 0,
-            homes: Vec::new(),
-            key: Vec::new(),
-            partition: None,
-            strays: 0,
-        };
+        let mut rows = Rows::of(table, name);
         let Some(index) = table.row_index() else {
             return self.report.fault(None, &rows.name, "an index-organised table without its key's index");
         };

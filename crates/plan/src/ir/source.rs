@@ -199,6 +199,28 @@ pub enum AggKind {
     RatioToReport,
 }
 
+impl AggKind {
+    /// Whether the function has a dependent and an independent variable.
+    #[must_use]
+    pub fn is_of_pairs(self) -> bool {
+        use AggKind::*;
+        matches!(
+            self,
+            Corr | CovarPop
+                | CovarSamp
+                | RegrSlope
+                | RegrIntercept
+                | RegrCount
+                | RegrR2
+                | RegrAvgx
+                | RegrAvgy
+                | RegrSxx
+                | RegrSyy
+                | RegrSxy
+        )
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct Agg {
     pub kind: AggKind,

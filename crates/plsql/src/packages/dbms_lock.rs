@@ -31,7 +31,8 @@ package! {
     "CONVERT" 2 => lock_convert_handle,
 }
 
-fn sleep<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+/// Sleeps for the seconds of the first argument.
+pub(super) fn sleep<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     let seconds = c.a.number(0).ok_or_else(|| scalar::value_error(""))?.to_f64();
     if !(0.0..=32767.0).contains(&seconds) {
         return Err(Ora::with(38148, &[]).into());

@@ -1,5 +1,6 @@
 //! DBMS_SESSION.
 
+use super::dbms_lock::sleep;
 use super::package::*;
 use crate::world::World;
 
@@ -28,15 +29,6 @@ package! {
     "SET_CONTEXT" 1 => set_context,
     "CLEAR_CONTEXT" 1 => clear_context,
     "CLEAR_ALL_CONTEXT" 1 => clear_all_context,
-}
-
-fn sleep<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    let seconds = c.a.number(0).ok_or_else(|| scalar::value_error(""))?.to_f64();
-    if !(0.0..=32767.0).contains(&seconds) {
-        return Err(Ora::with(38148, &[]).into());
-    }
-    c.w.sleep(seconds)?;
-    Ok(())
 }
 
 fn reset_package<W: World>(c: &mut Call<'_, W>) -> Run<()> {
