@@ -652,10 +652,10 @@ impl Question<'_> {
 
     /// The reasons that are in the recording, whatever is asked of it.
     fn refusals_of_recording(&self) -> Vec<Refusal> {
-        // The workload has calls of one session alone, where there are any: the others only tell how far data move.
-        let has_alone = self.header.windows.iter().any(|window| window.sessions == 1);
+        // Calls of several sessions only tell how far data move, where the workload has those of one alone.
+        let alone = self.workload.scaling().is_some_and(|scaling| scaling.alone);
         let apart = |window: &&Window| {
-            if has_alone && window.sessions != 1 {
+            if alone && window.sessions != 1 {
                 return false;
             }
             let more = window.recorded_ns - window.counted_ns;

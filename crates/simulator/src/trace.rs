@@ -350,6 +350,7 @@ impl Trace {
             gaps: factor,
             left_in: left_in_ns * 1e3 / (gaps + holds).max(1.0),
             lines: lines.iter().copied().fold(0.0, f64::max),
+            alone: self.alone() > 0,
         };
         let mut first = self.first[..calls].to_vec();
         first.push(of_calls.len() as u32);

@@ -98,6 +98,8 @@ pub struct Scaling {
     pub left_in: f64,
     /// The most cache lines of a latch's data.
     pub lines: f64,
+    /// The calls are those of one session that worked alone.
+    pub alone: bool,
 }
 
 /// The calls of sessions.

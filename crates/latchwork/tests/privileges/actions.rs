@@ -119,6 +119,11 @@ pub const ACTIONS: &[Action] = &[
         &[READ],
     ),
     rows("select a from {t} sample (50) seed (1)", &[READ]),
+    rows("select v from {t}, json_table(to_char(a), '$' columns (v number path '$'))", &[READ]),
+    rows("select json_arrayagg(b order by a) from {t}", &[READ]),
+    // The table is not partitioned, which only a reader of it may learn.
+    table("select a from {t} partition (p)", &[READ]),
+    table("delete from {t} partition (p)", &[DELETE]),
     rows("select a from {t} for update", &[SELECT]),
     rows("insert into {t} (a) values (9)", &[INSERT_A]),
     rows("insert into {t} (a, b) values (9, 9)", &[INSERT]),

@@ -216,6 +216,15 @@ fn a_recording_that_is_not_what_was_counted_is_refused() {
         let window = Window { sessions, calls: 9, missing: 0, recorded_ns, counted_ns, stamps_ns: 400.0, miss_rate };
         assert_eq!(!with(window).0.is_empty(), is_refused, "{window:?}");
     }
+    // Calls of two sessions are not in a workload of one alone; where the windows are not those of the calls they are.
+    let beside = |calls: u64| {
+        let mut trace = good.clone();
+        let one = Window { sessions: 1, calls, missing: 0, recorded_ns: 2_984.0, counted_ns: 2_984.0, ..window };
+        let two = Window { sessions: 2, calls: trace.tails_ns.len() as u64 - 2_000, recorded_ns: 9_000.0, ..one };
+        (trace.header.sessions, trace.header.windows) = (1, vec![one, two]);
+        of(&trace, &[]).0.iter().any(|refusal| matches!(refusal, Refusal::RecordedApart(window) if *window == two))
+    };
+    assert_eq!((beside(2_000), beside(1_999)), (false, true));
     // The counted time needs gaps of a third, or negative ones.
     for call_ns in [900.0, 150.0] {
         let mut trace = good.clone();
