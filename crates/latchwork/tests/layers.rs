@@ -418,5 +418,5 @@ fn every_error_that_the_source_raises_has_a_text() {
     assert!(numbers.len() > 400, "{} numbers were found", numbers.len());
     let untold: Vec<u32> =
         numbers.into_iter().filter(|&n| types::Ora::new(n).to_string().contains("not found;")).collect();
-    assert!(untold.is_empty(), "no text in crates/types/src/messages.rs for {untold:?}");
+    assert!(untold.is_empty(), "no text in crates/types/src/messages for {untold:?}");
 }

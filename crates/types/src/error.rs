@@ -1,7 +1,7 @@
 //! Errors with Oracle's number, text and position.
 //!
 //! An [`Ora`] is one boxed word, so that a `Result<T>` stays small on the paths that never fail. Error texts are listed
-//! once, in `messages.rs` (V7). An error carries its text with arguments inserted, the byte offset in the statement if
+//! once, in `messages` (V7). An error carries its text with arguments inserted, the byte offset in the statement if
 //! there is one, and the lines stacked on it on its way up (`ORA-06512: at line 3`).
 
 use crate::facility::Facility;
