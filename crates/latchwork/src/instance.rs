@@ -62,6 +62,9 @@ pub struct Start {
     /// Read init parameters from this file [default: init.ora in the database directory, if it exists]
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
+    /// Start a database that exists; create none
+    #[arg(long)]
+    existing: bool,
     /// Stay in the foreground
     #[arg(long)]
     foreground: bool,
@@ -87,6 +90,7 @@ impl Start {
             place,
             params,
             init: None,
+            existing: false,
             foreground: false,
             ephemeral: true,
             fork_of: Some(from),
@@ -165,6 +169,11 @@ fn foreground(args: &Start) -> ExitCode {
 
 fn options(args: &Start) -> Result<StartOptions, String> {
     let dir = args.place.dir();
+    // With one of the control files lost the start says how to go on.
+    if args.existing && ![datafile::CONTROL_FILE, datafile::CONTROL_COPY].iter().any(|name| dir.join(name).exists()) {
+        let why = types::Ora::new(205);
+        return Err(format!("{why}\nThere is no database in {}.", dir.display()));
+    }
     let mut params = InitParams::default();
     let file = match &args.init {
         Some(f) => Some(f.clone()),

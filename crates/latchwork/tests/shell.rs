@@ -137,6 +137,8 @@ fn an_instance_is_stopped_and_started() {
     let stopped = program().args(["status", "--dir", &place]).output().expect("it answers");
     let nowhere = dir.join("empty");
     std::fs::create_dir_all(&nowhere).expect("a directory");
+    // An init file makes no database.
+    std::fs::write(nowhere.join("init.ora"), "processes = 50\n").expect("an init file");
     let none = text(&["-s", "--dir", nowhere.to_str().expect("UTF-8"), "/nolog"], "startup\n");
     std::fs::remove_dir_all(&dir).expect("removed");
     assert!(!stopped.status.success(), "the instance still runs");
@@ -158,7 +160,7 @@ fn an_instance_is_stopped_and_started() {
          ORACLE instance shut down.\n{up}{rows}ORACLE instance shut down.\n"
     );
     assert_eq!(printed, wanted);
-    assert!(none.starts_with("ORA-01078: failure in processing system parameters\n"), "{none}");
+    assert!(none.starts_with("ORA-00205: error in identifying control file"), "{none}");
 }
 
 /// SET ERRORLOGGING, COPY, SHOW ALL, STARTUP and SHUTDOWN of an instance that is not the shell's to stop.

@@ -107,15 +107,8 @@ impl Shell<'_> {
             self.out.line("SP2-0042: STARTUP is not supported for a throw-away instance.");
             return;
         };
-        // The program would make a database where there is none; STARTUP does not.
-        if !std::fs::read_dir(&dir).is_ok_and(|mut files| files.next().is_some()) {
-            self.failed(&format!(
-                "ORA-01078: failure in processing system parameters\nthere is no database in {}",
-                dir.display()
-            ));
-            return;
-        }
-        let mut arguments = vec!["start"];
+        // STARTUP makes no database where there is none.
+        let mut arguments = vec!["start", "--existing"];
         if let Some(file) = &file {
             arguments.extend(["--init", file]);
         }
