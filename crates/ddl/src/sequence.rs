@@ -5,7 +5,7 @@ use dictionary::base::{Base, seq};
 use dictionary::image::big_number;
 use dictionary::rows::{Row, blank, flag, int};
 use dictionary::*;
-use sql::ast::{AlterSequence, CreateSequence, SequenceOptions};
+use sql::ast::{AlterSequence, CreateSequence, Scale, SequenceOptions};
 use types::{Number, ObjectId, Ora, Result, Value};
 
 /// The largest MAXVALUE: 28 digits.
@@ -24,6 +24,25 @@ struct Numbers {
     cycle: bool,
     order: bool,
     cache: u64,
+    flags: u32,
+}
+
+/// The flags of a sequence after its clauses.
+fn flags(options: &SequenceOptions, before: u32) -> u32 {
+    let mut flags = before;
+    let mut set = |bits: u32, on: u32| flags = flags & !bits | on;
+    match options.scale {
+        Some(Scale::Off) => set(seq_flags::SCALE | seq_flags::EXTEND, 0),
+        Some(Scale::NoExtend) => set(seq_flags::SCALE | seq_flags::EXTEND, seq_flags::SCALE),
+        Some(Scale::Extend) => set(0, seq_flags::SCALE | seq_flags::EXTEND),
+        None => {}
+    }
+    for (clause, bit) in [(options.session, seq_flags::SESSION), (options.keep, seq_flags::KEEP)] {
+        if let Some(on) = clause {
+            set(bit, if on { bit } else { 0 });
+        }
+    }
+    flags
 }
 
 fn parse(text: &str, pos: u32) -> Result<i128> {
@@ -33,8 +52,7 @@ fn parse(text: &str, pos: u32) -> Result<i128> {
 
 impl Numbers {
     fn new(options: &SequenceOptions, pos: u32) -> Result<Numbers> {
-        let SequenceOptions { start_with, increment_by, maxvalue, minvalue, cycle: _, cache: _, order: _, restart } =
-            options;
+        let SequenceOptions { start_with, increment_by, maxvalue, minvalue, restart, .. } = options;
         if *restart {
             return Err(Ora::new(933).at(pos)); // RESTART is for ALTER SEQUENCE
         }
@@ -53,6 +71,7 @@ impl Numbers {
             cycle: options.cycle.unwrap_or(false),
             order: options.order.unwrap_or(false),
             cache: options.cache.unwrap_or(CACHE_DEFAULT),
+            flags: flags(options, 0),
         };
         numbers.check(options.cache, pos)?;
         if numbers.start < minimum {
@@ -93,6 +112,7 @@ impl Numbers {
         row[seq::CYCLE] = flag(self.cycle);
         row[seq::ORDER] = flag(self.order);
         row[seq::CACHE] = int(self.cache as i64);
+        row[seq::FLAGS] = int(self.flags);
     }
 }
 
@@ -139,6 +159,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
         cycle: options.cycle.unwrap_or(old.cycle),
         order: options.order.unwrap_or(old.order),
         cache: options.cache.unwrap_or(old.cache),
+        flags: flags(options, old.flags),
     };
     if let Some(text) = &options.increment_by {
         numbers.increment = parse(text, pos)?;

@@ -208,7 +208,7 @@ base_tables! {
     /// Sequences. HIGHWATER is the first number not yet given to a cache; STARTWITH is the value of START WITH.
     Seq "SEQ$" 80 seq {
         OBJ "OBJ#" N, INCREMENT "INCREMENT$" N, MINVALUE N, MAXVALUE N, CYCLE "CYCLE#" N, ORDER "ORDER$" N,
-        CACHE N, HIGHWATER N, STARTWITH N,
+        CACHE N, HIGHWATER N, STARTWITH N, FLAGS N,
     }
     /// Source of stored units, one row per line.
     Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE N, SOURCE V(4000) }

@@ -94,9 +94,18 @@ fn expand(family: &Family, member: Member) -> String {
         }
         Dba => String::new(),
     };
-    family
-        .query
+    let second = crate::system_views::branch(family.name, family.query).map(|branch| {
+        let seen = match member {
+            User => format!("{filter} and uid = 0"),
+            All => crate::system_views::widened(&filter),
+            Dba => filter.clone(),
+        };
+        format!(" union all {}", branch.replace("{filter}", &seen))
+    });
+    let query = family.query.replace("{filter}", &filter) + &second.unwrap_or_default();
+    query
         .replace("{owner}", &column("u.name", family.owner))
+        .replace("{system_owner}", &column("'SYS'", family.owner))
         .replace("{index_owner}", &column("u.name", "index_owner"))
         .replace("{table_owner}", &column("tu.name", "table_owner"))
         .replace("{modified_owner}", &column("u.name", "table_owner"))
@@ -105,7 +114,6 @@ fn expand(family: &Family, member: Member) -> String {
         .replace("{data_type}", DATA_TYPE)
         .replace("{histogram}", statistics_views::HISTOGRAM)
         .replace("{user_stats}", statistics_views::USER_STATS)
-        .replace("{filter}", &filter)
         .replace("{own}", if member == Dba { statistics_views::OWN_TAB_STATISTICS } else { "" })
 }
 

@@ -455,6 +455,9 @@ pub struct SequenceDef {
     pub order: bool,
     /// 0 is NOCACHE.
     pub cache: u64,
+    pub start: i128,
+    /// [`seq_flags`](crate::seq_flags).
+    pub flags: u32,
     pub epoch: u64,
 }
 

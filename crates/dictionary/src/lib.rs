@@ -46,6 +46,7 @@ pub mod statistics_request;
 pub mod statistics_rows;
 mod statistics_views;
 mod system_statistics;
+mod system_views;
 mod tally;
 pub mod validity;
 mod verifier;
@@ -78,6 +79,7 @@ pub use properties::{Property, PropertyList};
 pub use proxies::ProxyDef;
 pub use roles::ROLE_GATHER_SYSTEM_STATISTICS;
 pub use segment::SegmentRef;
+pub use sequences::seq_flags;
 pub use shared::DictionaryShared;
 pub use statistics::{
     ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,

@@ -80,8 +80,9 @@ pub(crate) const PROCEDURES: &str = "select {owner}o.name object_name, k.name pr
 
 pub(crate) const SEQUENCES: &str = "select {sequence_owner}o.name sequence_name, s.minvalue min_value, s.maxvalue \
     max_value, s.increment$ increment_by, decode(s.cycle#, 1, 'Y', 'N') cycle_flag, decode(s.order$, 1, 'Y', 'N') \
-    order_flag, s.cache cache_size, s.highwater last_number, 'N' scale_flag, 'N' extend_flag, 'N' sharded_flag, 'N' \
-    session_flag, 'N' keep_value from seq$ s, obj$ o, user$ u where o.obj# = s.obj# and u.user# = o.owner#{filter}";
+    order_flag, s.cache cache_size, s.highwater last_number, decode(bitand(s.flags, 1), 1, 'Y', 'N') scale_flag, \
+    decode(bitand(s.flags, 2), 2, 'Y', 'N') extend_flag, 'N' sharded_flag, decode(bitand(s.flags, 4), 4, 'Y', 'N') \
+    session_flag, decode(bitand(s.flags, 8), 8, 'Y', 'N') keep_value from seq$ s, obj$ o, user$ u where o.obj# = s.obj# and u.user# = o.owner#{filter}";
 
 pub(crate) const SOURCE: &str = "select {owner}o.name name, m.name type, s.line line, s.source text, 0 origin_con_id \
     from source$ s, obj$ o, user$ u, object_type_map m where o.obj# = s.obj# and u.user# = o.owner# and m.type# = \

@@ -175,18 +175,67 @@ fn next_batch(sequence: &SequenceDef, highwater: i128) -> Result<Batch> {
     Ok(Batch { first, count, highwater })
 }
 
+/// The flags of a sequence, FLAGS of SEQ$.
+pub mod seq_flags {
+    /// SCALE: numbers begin with digits of the instance and the session.
+    pub const SCALE: u32 = 1;
+    /// SCALE EXTEND: those digits are before the width of MAXVALUE.
+    pub const EXTEND: u32 = 2;
+    /// SESSION: each session has numbers of its own.
+    pub const SESSION: u32 = 4;
+    pub const KEEP: u32 = 8;
+}
+
+/// The digits that SCALE puts before a number: three of the instance and three of the session.
+const SCALE_DIGITS: u32 = 6;
+
+fn digits(n: i128) -> u32 {
+    n.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1)
+}
+
+/// The number of a sequence with SCALE: the digits of instance and session, then the number. The result has the width
+/// of the limit, with EXTEND six digits more.
+fn scaled(sequence: &SequenceDef, n: i128, session: u32) -> Result<Number> {
+    let width = digits(sequence.maximum).max(digits(sequence.minimum));
+    let extend = sequence.flags & seq_flags::EXTEND != 0;
+    let room = if extend { width } else { width.saturating_sub(SCALE_DIGITS) };
+    if digits(n) > room {
+        let lacking = digits(n) + SCALE_DIGITS - width;
+        return Err(Ora::with(64603, &[&sequence.name, &lacking]));
+    }
+    let before = i128::from(101 * 1000 + session % 1000);
+    let value = before * 10i128.pow(room) + n.abs();
+    Ok(Number::from_i128(if n < 0 { -value } else { value }))
+}
+
+fn shown(p: &Process, sequence: &SequenceDef, n: i128) -> Result<Number> {
+    if sequence.flags & seq_flags::SCALE != 0 { scaled(sequence, n, p.sid().into()) } else { Ok(Number::from_i128(n)) }
+}
+
 impl Dictionary {
     /// NEXTVAL of a sequence.
     ///
     /// Latches: gets `sequence cache` once. Waits: `enq: SQ - contention` when the cache is being refilled.
     /// # Errors
-    /// ORA-08004 when there are no more numbers, ORA-02289 when the sequence was dropped.
+    /// ORA-08004 when there are no more numbers, ORA-02289 when the sequence was dropped, ORA-64603 when the digits of
+    /// SCALE leave no room for the number.
     pub fn next_value(&self, p: &Process, sequence: &SequenceDef) -> Result<Number> {
         let next = match self.shared().cached(p, sequence.object) {
             Some(next) => next,
             None => self.shared().refill(p, sequence)?,
         };
-        Ok(Number::from_i128(next))
+        shown(p, sequence, next)
+    }
+
+    /// NEXTVAL of a sequence of which each session has numbers of its own; `next` is the session's next number, which
+    /// is replaced by the one after it. Nothing shared is written.
+    ///
+    /// # Errors
+    /// ORA-08004 when there are no more numbers, ORA-64603 as [`Dictionary::next_value`].
+    pub fn next_of_session(p: &Process, sequence: &SequenceDef, next: &mut i128) -> Result<Number> {
+        let one = next_batch(sequence, *next)?;
+        *next = one.first + sequence.increment;
+        shown(p, sequence, one.first)
     }
 }
 
@@ -206,8 +255,24 @@ mod tests {
             cycle,
             order: false,
             cache,
+            start: minimum,
+            flags: 0,
             epoch: 0,
         }
+    }
+
+    #[test]
+    fn scaled_numbers_begin_with_the_instance_and_the_session() {
+        let with = |maximum, flags| SequenceDef { flags, ..sequence(1, 1, maximum, false, 20) };
+        let text = |s: &SequenceDef, n, sid| scaled(s, n, sid).map(|n| n.to_string());
+        let (inside, outside) = (with(9_999_999, 1), with(999, 3));
+        assert_eq!(text(&inside, 7, 1042).unwrap(), "1010427");
+        assert_eq!(
+            text(&inside, 12, 42).unwrap_err().to_string(),
+            "ORA-64603: NEXTVAL cannot be instantiated for S. Widen the sequence by 1 digits or alter sequence with \
+             SCALE EXTEND."
+        );
+        assert_eq!(text(&outside, 7, 1).unwrap(), "101001007");
     }
 
     #[test]

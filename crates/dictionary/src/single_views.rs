@@ -326,16 +326,19 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
     ("USER_ALL_TABLES", all_tables!("user_tables t")),
     (
         "DICTIONARY",
-        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
+        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4 \
+            union all select f.name, null from v$fixed_table f where f.name like 'V$%' or f.name like 'GV$%'",
     ),
     (
         "DICT",
-        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
+        "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4 \
+            union all select f.name, null from v$fixed_table f where f.name like 'V$%' or f.name like 'GV$%'",
     ),
     (
         "DICT_COLUMNS",
-        "select k.table_name table_name, k.column_name column_name, \
-            cast(null as varchar2(4000)) comments from x$kkdcol k",
+        "select replace(k.table_name, 'V_$', 'V$') table_name, k.name column_name, \
+            cast(null as varchar2(4000)) comments from x$kkscol k where k.table_name not in (select b.name from obj$ b \
+            where b.owner# = 0 and b.type# = 2)",
     ),
     (
         "CAT",

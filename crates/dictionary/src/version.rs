@@ -175,9 +175,22 @@ impl State for ViewDef {
 
 impl State for SequenceDef {
     fn state(&self) -> u64 {
-        let SequenceDef { object, owner_id, owner, name, increment, minimum, maximum, cycle, order, cache, epoch: _ } =
-            self;
-        over(((object, owner_id, owner, name), (increment, minimum, maximum, cycle, order, cache)))
+        let SequenceDef {
+            object,
+            owner_id,
+            owner,
+            name,
+            increment,
+            minimum,
+            maximum,
+            cycle,
+            order,
+            cache,
+            start,
+            flags,
+            epoch: _,
+        } = self;
+        over(((object, owner_id, owner, name), (increment, minimum, maximum, cycle, order, cache, start, flags)))
     }
 }
 

@@ -35,6 +35,8 @@ pub struct SessionState {
     pub options: Options,
     /// CURRVAL by sequence.
     pub currval: HashMap<ObjectId, Number>,
+    /// The next numbers of sequences of which each session has its own.
+    pub own_numbers: HashMap<ObjectId, i128>,
     /// Statement figures on their way to the library cache; [`Figures::flush`] runs at the end of each call.
     pub figures: Figures,
     /// Deferred constraints and their notes.
@@ -112,6 +114,7 @@ impl SessionState {
             flashback: None,
             options: Options::default(),
             currval: HashMap::new(),
+            own_numbers: HashMap::new(),
             figures: Figures::default(),
             constraints: Constraints::default(),
             temporaries: Temporaries::default(),

@@ -3,7 +3,7 @@
 use crate::FnCtx;
 use crate::args::{count, give, null};
 use crate::text::text;
-use types::{DataType, Number, Ora, Result, Value, codec};
+use types::{Date, Number, Ora, Result, Value, codec};
 
 pub(crate) fn hextoraw(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     *out = args[0].to_raw()?.map_or(Value::Null, Value::raw);
@@ -59,27 +59,36 @@ pub(crate) fn vsize(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, Number::from_i64(stored(&args[0], ctx).len() as i64))
 }
 
-/// DUMP(value, format, from, count). Format 8, 10, 16 or 17 (characters); adding 1000 shows the character set.
+/// The internal type of a date that is not stored.
+const DATE_IN_MEMORY: i64 = 13;
+
+/// The bytes of a date that is not stored: the year in two bytes, the lower one first, month, day, hour, minute, second.
+fn date_in_memory(date: &Date) -> Vec<u8> {
+    let fields = date.fields();
+    let year = fields.year.to_le_bytes();
+    let [month, day, hour, minute, second] =
+        [fields.month, fields.day, fields.hour, fields.minute, fields.second].map(|part| part as u8);
+    vec![year[0], year[1], month, day, hour, minute, second, 0]
+}
+
+/// DUMP(value, format, from, count, type), where the planner adds the number of the type. Format 8, 10, 16 or 17 (characters); adding 1000 shows the character set.
 pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     use std::fmt::Write;
     if args[0].is_null() {
         out.set_text("NULL");
         return Ok(());
     }
-    let mut given = [10, 1, i64::MAX];
+    let mut given = [10, 1, i64::MAX, 0];
     for (place, arg) in given.iter_mut().zip(&args[1..]) {
         match count(ctx, arg)? {
             Some(n) => *place = n,
             None => return null(out),
         }
     }
-    let [base, from, len] = given;
-    let bytes = stored(&args[0], ctx);
-    let code = match &args[0] {
-        // DUMP shows an expression of text that is not a column as CHAR.
-        Value::Text(_) => DataType::CHAR.code(),
-        // A date that is not stored has the internal type 13.
-        arg => arg.data_type().code(),
+    let [base, from, len, code] = given;
+    let bytes = match &args[0] {
+        Value::Date(date) if code == DATE_IN_MEMORY => date_in_memory(date),
+        arg => stored(arg, ctx),
     };
     let start = match from {
         0 => 0,

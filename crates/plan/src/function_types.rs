@@ -24,12 +24,31 @@ pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>
         ("LENGTH" | "LENGTHB" | "LENGTHC", [a]) if class(&a.ty) == Class::Raw => {
             vec![crate::typing::convert(args.into_iter().next().expect("one argument"), &text(4000), pos)?]
         }
+        ("DUMP", _) => dump_arguments(args),
         _ => args,
     };
     let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
     let ty = def.return_type(&types).map_err(|e| e.at(pos))?;
     let ty = with_length(def.name, ty, &args);
     Ok((Func(def), args, ty))
+}
+
+/// The arguments of DUMP, with the defaults of those left out, and behind them the number of the first one's type: a
+/// value does not tell VARCHAR2 from CHAR, nor a column from an expression.
+fn dump_arguments(mut args: Vec<Expr>) -> Vec<Expr> {
+    // The internal type of a date that is not stored.
+    const DATE_IN_MEMORY: u32 = 13;
+    let of = args[0].ty;
+    let code = match of {
+        DataType::Date if !matches!(args[0].node, Node::Reg(_)) => DATE_IN_MEMORY,
+        _ => of.code().into(),
+    };
+    let number = |n: i64| Expr::new(Node::Const(Value::Number(n.into())), crate::typing::number());
+    for default in [10, 1, i64::MAX].iter().skip(args.len() - 1) {
+        args.push(number(*default));
+    }
+    args.push(number(code.into()));
+    args
 }
 
 fn whole(e: Option<&Expr>) -> Option<u32> {

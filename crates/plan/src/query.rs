@@ -506,7 +506,7 @@ impl Compiler<'_> {
                     crate::nested::check_places(expr, s.distinct)?;
                     let e = self.expr(expr)?;
                     if class(&e.ty) == Class::Boolean {
-                        return Err(Ora::new(923).at(expr.pos.0));
+                        return Err(boolean_item(expr));
                     }
                     columns.push(Column {
                         name: item_name(expr, alias.as_ref(), &text.0, self.named_variable),
@@ -831,4 +831,14 @@ fn sort(input: Rel, keys: Vec<SortKey>) -> Rel {
 /// The conjunction of conditions.
 pub fn conjunction(conds: Vec<Expr>) -> Option<Expr> {
     if conds.is_empty() { None } else { Some(and(conds)) }
+}
+
+/// The error of a select item that is a condition, or a call of a function that returns BOOLEAN.
+fn boolean_item(expr: &ast::Expr) -> Ora {
+    match expr.kind {
+        ExprKind::Name(_) | ExprKind::Call(_) | ExprKind::Apply { .. } => {
+            Ora::new(6552).at(expr.pos.0).because(Ora::with(6553, &[&382, &"expression is of wrong type"]))
+        }
+        _ => Ora::new(923).at(expr.pos.0), // not a clause: a condition is no select item
+    }
 }

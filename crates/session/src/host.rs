@@ -176,7 +176,11 @@ impl exec::Host for Core {
     }
 
     fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number> {
-        self.dict.borrow().next_value(cx.p, sequence)
+        if sequence.flags & dictionary::seq_flags::SESSION == 0 {
+            return self.dict.borrow().next_value(cx.p, sequence);
+        }
+        let next = cx.session.own_numbers.entry(sequence.object).or_insert(sequence.start);
+        dictionary::Dictionary::next_of_session(cx.p, sequence, next)
     }
 
     fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {

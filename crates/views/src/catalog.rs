@@ -13,8 +13,8 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory,
-    metrics, parallel, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units,
-    updatable, waits, work_areas, zones,
+    metrics, parallel, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, system_columns,
+    transactions, units, updatable, waits, work_areas, zones,
 };
 
 /// One view: its name, its columns, and the function that makes its rows (V5).
@@ -145,7 +145,7 @@ views! {
     "X$KKPROC" | units::PROCEDURES => units::procedures;
     "X$KKARG" | units::ARGUMENTS => units::arguments;
     "X$KKDEP" | dependencies::DEPENDENCIES => dependencies::dependencies;
-    "X$KKDCOL" | units::DICT_COLUMNS => read_by_row;
+    "X$KKSCOL" | system_columns::COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
@@ -350,8 +350,9 @@ impl FixedTable for Table {
             let rows = updatable::columns(cx, dictionary)?;
             return Ok(Box::new(Scan { rows: rows.into_iter(), global: self.global }));
         }
-        if self.view.name == "X$KKDCOL" {
-            return Ok(Box::new(Scan { rows: units::dict_columns(cx)?.into_iter(), global: self.global }));
+        if self.view.name == "X$KKSCOL" {
+            let rows = system_columns::columns(cx, &Names)?;
+            return Ok(Box::new(Scan { rows: rows.into_iter(), global: self.global }));
         }
         let source = Source {
             p: &self.roots.face.p,

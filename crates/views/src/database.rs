@@ -184,12 +184,14 @@ pub fn nls_session(s: &Source<'_>) -> Vec<Row> {
 
 pub const FIXED_TABLE: &[(&str, Type)] = &[("NAME", V(128)), ("OBJECT_ID", N), ("TYPE", V(5)), ("TABLE_NUM", N)];
 
-/// The names of all views.
+/// The names of all views, and behind them those of the GV$ views.
 pub fn fixed_table(_: &Source<'_>) -> Vec<Row> {
-    let all = crate::catalog::LIST.iter().enumerate();
-    all.map(|(at, view)| {
-        let kind = if view.name.starts_with("X$") { "TABLE" } else { "VIEW" };
-        vec![t(view.name), n(0xffff_0000u64 | at as u64), t(kind), n(at as u64)]
+    let list = &crate::catalog::LIST;
+    let global = list.iter().filter(|view| view.name.starts_with("V$")).map(|view| format!("G{}", view.name));
+    let all = list.iter().map(|view| view.name.to_owned()).chain(global).enumerate();
+    all.map(|(at, name)| {
+        let kind = if name.starts_with("X$") { "TABLE" } else { "VIEW" };
+        vec![t(name), n(0xffff_0000u64 | at as u64), t(kind), n(at as u64)]
     })
     .collect()
 }

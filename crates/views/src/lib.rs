@@ -30,6 +30,7 @@ mod source;
 mod space;
 mod sql;
 mod statistics;
+mod system_columns;
 mod transactions;
 mod units;
 mod updatable;

@@ -1,5 +1,5 @@
 //! `x$kkproc` and `x$kkarg`, the bases of `dba_procedures` and `dba_arguments`: the subprograms of units and their
-//! parameters. `x$kkdcol`, the base of `dict_columns`.
+//! parameters.
 //!
 //! The rows are read from the sources of the units, including the built-in packages. A unit whose source cannot be
 //! parsed has one row.
@@ -8,7 +8,6 @@ use crate::column::{Row, Type, Type::*, n, t, yes};
 use crate::source::Source;
 use dictionary::image::Image;
 use dictionary::{ObjectKind, ProcedureDef, UnitKind};
-use exec::{Cursor, ExecCtx};
 use sql::plsql::ast::{Declaration, Mode, Subprogram, TypeKind, TypeRef, Unit};
 use std::collections::HashMap;
 use types::{ObjectId, Result, Value};
@@ -238,20 +237,4 @@ fn data_type(name: &str) -> Option<&'static str> {
         "BFILE" => "BFILE",
         _ => return None,
     })
-}
-
-pub const DICT_COLUMNS: &[(&str, Type)] = &[("TABLE_NAME", V(128)), ("COLUMN_NAME", V(128))];
-
-/// A row for each column of the dictionary views that the session may read.
-pub fn dict_columns(cx: &mut ExecCtx<'_>) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for (view, _) in dictionary::catalog_views() {
-        cx.p.check_cancel()?;
-        let described = match Cursor::describe(cx, &format!("select * from sys.\"{view}\""), &[]) {
-            Err(e) if e.is(942) || e.is(1031) => continue,
-            described => described?,
-        };
-        rows.extend(described.columns.iter().map(|column| vec![t(view), t(&column.name)]));
-    }
-    Ok(rows)
 }

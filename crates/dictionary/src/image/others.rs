@@ -97,6 +97,8 @@ impl Image {
             cycle: as_i64(&row[seq::CYCLE]) == Some(1),
             order: as_i64(&row[seq::ORDER]) == Some(1),
             cache: u64::from(as_u32(&row[seq::CACHE])),
+            start: big(&row[seq::STARTWITH]),
+            flags: as_u32(&row[seq::FLAGS]),
             epoch: self.epoch(),
         });
         if self.checked().is_ok() {

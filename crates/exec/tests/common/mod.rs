@@ -444,6 +444,8 @@ impl<'i> Session<'i> {
                     cycle: false,
                     order: false,
                     cache: 20,
+                    start: 1,
+                    flags: 0,
                     epoch: 0,
                 };
                 names.sequences.borrow_mut().insert(def.name.clone(), (Rc::new(def), 0));

@@ -188,8 +188,9 @@ impl<C: 'static> Plsql<C> {
             is_pipelined: s.is_pipelined,
             ty: self.units.type_of_rows(s).map(DataType::Named).unwrap_or_else(|| {
                 s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
-                    // VARCHAR2 without a length in a function's signature is up to 4000 bytes in SQL.
+                    // Without a length in a function's signature, VARCHAR2 is up to 4000 bytes in SQL, and RAW 2000.
                     DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
+                    DataType::Raw { len: 0 } => DataType::Raw { len: 2000 },
                     other => other,
                 })
             }),

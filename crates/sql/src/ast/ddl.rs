@@ -307,6 +307,21 @@ pub struct SequenceOptions {
     pub cache: Option<u64>,
     pub order: Option<bool>,
     pub restart: bool,
+    /// `NOSCALE` is `Some(Scale::Off)`.
+    pub scale: Option<Scale>,
+    /// `GLOBAL` is `Some(false)`.
+    pub session: Option<bool>,
+    pub keep: Option<bool>,
+}
+
+/// Whether the numbers of a sequence begin with six digits of the instance and the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scale {
+    Off,
+    /// The digits are within the width of MAXVALUE.
+    NoExtend,
+    /// The digits are before the width of MAXVALUE.
+    Extend,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -176,7 +176,7 @@ impl Parser<'_> {
         let Some(word) = self.word() else {
             return Ok(false);
         };
-        let start = self.at;
+        let (start, here) = (self.at, self.pos());
         self.bump();
         match word.as_str() {
             "START" => {
@@ -203,7 +203,16 @@ impl Parser<'_> {
             "ORDER" => options.order = Some(true),
             "NOORDER" => options.order = Some(false),
             "RESTART" => options.restart = true,
-            "KEEP" | "NOKEEP" | "GLOBAL" | "SESSION" | "SCALE" | "NOSCALE" | "SHARD" | "NOSHARD" => {}
+            "KEEP" | "NOKEEP" => options.keep = Some(word == "KEEP"),
+            "GLOBAL" | "SESSION" => options.session = Some(word == "SESSION"),
+            "SCALE" => {
+                let extend = self.eat_any(&["EXTEND", "NOEXTEND"]) == Some(0);
+                options.scale = Some(if extend { Scale::Extend } else { Scale::NoExtend });
+            }
+            "NOSCALE" => options.scale = Some(Scale::Off),
+            "NOSHARD" => {}
+            // There are no sharded databases.
+            "SHARD" => return Err(self.error_at(3001, here)),
             _ => {
                 self.at = start;
                 return Ok(false);

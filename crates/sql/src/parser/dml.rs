@@ -36,6 +36,9 @@ impl Parser<'_> {
         if let Some(i) = self.eat_any(&["ALL", "FIRST"]) {
             return self.insert_multi(i == 1);
         }
+        if self.at_word("WHEN") {
+            return self.insert_multi(false);
+        }
         self.expect_word("INTO", 925)?;
         let target = self.insert_target()?;
         let source = if self.eat_word("VALUES") {

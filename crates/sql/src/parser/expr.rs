@@ -8,7 +8,7 @@ use super::{CHAIN_MAX, Parser, Queries, balanced};
 use crate::ast::*;
 use crate::keywords::{is_pseudo_column, is_reserved};
 use crate::lexer::TokenKind;
-use ::types::Result;
+use ::types::{Ora, Result};
 
 /// Binding powers, loosest first.
 pub(super) mod bind {
@@ -115,7 +115,8 @@ impl Parser<'_> {
             TokenKind::Plus => (Add, bind::ADDITIVE),
             TokenKind::Minus => (Sub, bind::ADDITIVE),
             TokenKind::Concat => (Concat, bind::ADDITIVE),
-            TokenKind::Star => (Mul, bind::MULTIPLICATIVE),
+            // `**` belongs to PL/SQL: SQL reads a multiplication that lacks an operand.
+            TokenKind::Star | TokenKind::Power => (Mul, bind::MULTIPLICATIVE),
             TokenKind::Slash => (Div, bind::MULTIPLICATIVE),
             TokenKind::Eq => (Eq, bind::PREDICATE),
             TokenKind::Ne => (Ne, bind::PREDICATE),
@@ -154,6 +155,9 @@ impl Parser<'_> {
     }
 
     fn infix(&mut self, left: Expr, op: BinaryOp, power: u8) -> Result<Expr> {
+        if self.at(TokenKind::Power) {
+            return Err(Ora::new(936).at(self.pos().0 + 1));
+        }
         if left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
             // `(a = b) + 1` and `a = b = c` have one operator too many.
             return self.fail(933);

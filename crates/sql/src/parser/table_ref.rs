@@ -192,8 +192,7 @@ impl Parser<'_> {
         pos: Pos,
     ) -> Result<TableRef> {
         let as_of = if self.at_words(&["AS", "OF"]) { Some(Box::new(self.as_of()?)) } else { None };
-        let pivot = self.pivot()?;
-        let alias = self.table_alias()?;
+        let (pivot, alias) = self.pivot_and_alias()?;
         Ok(TableRef { kind: TableRefKind::Subquery { query, restriction, lateral, as_of, alias, pivot }, pos })
     }
 
@@ -263,8 +262,7 @@ impl Parser<'_> {
         if self.at_words(&["AS", "OF"]) {
             table.as_of = Some(Box::new(self.as_of()?));
         }
-        table.pivot = self.pivot()?;
-        table.alias = self.table_alias()?;
+        (table.pivot, table.alias) = self.pivot_and_alias()?;
         Ok(table)
     }
 
@@ -341,6 +339,18 @@ impl Parser<'_> {
             Some(_) => Ok(AsOf::Timestamp(self.value()?)),
             None => self.fail(905),
         }
+    }
+
+    /// A pivot and its alias, in either order: an alias before a pivot names its result where no other follows.
+    fn pivot_and_alias(&mut self) -> Result<(Option<Box<Pivot>>, Option<Ident>)> {
+        if let Some(pivot) = self.pivot()? {
+            return Ok((Some(pivot), self.table_alias()?));
+        }
+        let before = self.table_alias()?;
+        let Some(mut pivot) = self.pivot()? else { return Ok((None, before)) };
+        let (Pivot::Pivot { alias, .. } | Pivot::Unpivot { alias, .. }) = &mut *pivot;
+        *alias = alias.take().or(before);
+        Ok((Some(pivot), None))
     }
 
     fn pivot(&mut self) -> Result<Option<Box<Pivot>>> {

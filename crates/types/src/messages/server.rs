@@ -1622,5 +1622,9 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (56904, "pivot value must have datatype that is convertible to pivot column"),
     (57000, "TimesTen IMDB error: %s"),
     (62508, "illegal use of aggregates or navigation operators in MATCH_RECOGNIZE clause"),
+    (
+        64603,
+        "NEXTVAL cannot be instantiated for %s. Widen the sequence by %s digits or alter sequence with SCALE EXTEND.",
+    ),
     (65096, "invalid common user or role name"),
 ];
