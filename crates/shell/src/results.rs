@@ -113,9 +113,12 @@ impl Shell<'_> {
             let format = self.formats.get(&column.name.to_uppercase());
             let names = format.map(|f| [f.new_value.clone(), f.old_value.clone()]).unwrap_or_default();
             for name in names.into_iter().flatten() {
-                if let Some(row) = last {
-                    let value = text_of(&row[at], &self.settings.nls);
-                    self.variables.define(&name, &value);
+                match last {
+                    Some(row) => self.variables.define(&name, &text_of(&row[at], &self.settings.nls)),
+                    // Scripts give their parameters defaults so: a query without rows defines variables that are not
+                    // defined yet, as empty ones.
+                    None if self.variables.get(&name).is_none() => self.variables.define(&name, ""),
+                    None => {}
                 }
             }
         }
