@@ -3,7 +3,7 @@
 use crate::FnCtx;
 use crate::args::{count, give, null};
 use crate::text::text;
-use types::{Date, Number, Ora, Result, Value, codec};
+use types::{DataType, Date, Number, Ora, Result, Value, codec};
 
 pub(crate) fn hextoraw(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     *out = args[0].to_raw()?.map_or(Value::Null, Value::raw);
@@ -62,7 +62,8 @@ pub(crate) fn vsize(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 /// The internal type of a date that is not stored.
 const DATE_IN_MEMORY: i64 = 13;
 
-/// The bytes of a date that is not stored: the year in two bytes, the lower one first, month, day, hour, minute, second.
+/// The bytes of a date that is not stored: the year in two bytes, the lower one first, month, day, hour, minute,
+/// second.
 fn date_in_memory(date: &Date) -> Vec<u8> {
     let fields = date.fields();
     let year = fields.year.to_le_bytes();
@@ -71,14 +72,20 @@ fn date_in_memory(date: &Date) -> Vec<u8> {
     vec![year[0], year[1], month, day, hour, minute, second, 0]
 }
 
-/// DUMP(value, format, from, count, type), where the planner adds the number of the type. Format 8, 10, 16 or 17 (characters); adding 1000 shows the character set.
+/// DUMP(value, format, from, count, type); the planner adds the number of the type. Format 8, 10, 16 or 17
+/// (characters); adding 1000 shows the character set.
 pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     use std::fmt::Write;
     if args[0].is_null() {
         out.set_text("NULL");
         return Ok(());
     }
-    let mut given = [10, 1, i64::MAX, 0];
+    // Without a type of the planner's: that of a literal.
+    let of_value = match &args[0] {
+        Value::Text(_) => DataType::CHAR.code(),
+        arg => arg.data_type().code(),
+    };
+    let mut given = [10, 1, i64::MAX, of_value.into()];
     for (place, arg) in given.iter_mut().zip(&args[1..]) {
         match count(ctx, arg)? {
             Some(n) => *place = n,

@@ -301,3 +301,49 @@ fn cursors_that_plsql_holds_open_are_seen() {
     run(&mut holder, "begin close kept.c; close kept.r; end;");
     assert_eq!(one(&mut c, &open), before.to_string());
 }
+
+/// The dictionary has a row for each table and view of SYS, with its columns; users without the right to read the
+/// dictionary see neither.
+#[test]
+fn the_dictionary_shows_the_tables_and_views_of_sys() {
+    let instance = start("latchwork");
+    let mut c = connect(&instance);
+    for (kinds, view) in [("2", "dba_tables"), ("2, 4", "dba_tab_columns")] {
+        let missing = format!(
+            "select count(*) from (select name from obj$ where owner# = 0 and type# in ({kinds}) minus select table_name \
+             from {view} where owner = 'SYS')"
+        );
+        assert_eq!(one(&mut c, &missing), "0", "{view}");
+    }
+    let twice = "select count(*) from (select null from dba_tab_cols where owner = 'SYS' group by table_name, column_name \
+                 having count(*) > 1)";
+    assert_eq!(one(&mut c, twice), "0");
+    let dual = "select t.owner || t.table_name || t.tablespace_name || c.column_name || c.data_type || c.data_length from \
+                all_tables t, all_tab_columns c where t.table_name = 'DUAL' and c.owner = t.owner and c.table_name = \
+                t.table_name";
+    assert_eq!(one(&mut c, dual), "SYSDUALSYSTEMDUMMYVARCHAR21");
+    for (view, columns) in [("V_$LATCH", "v$latch"), ("GV_$LATCH", "gv$latch"), ("DBA_TABLES", "dba_tables")] {
+        let described: Vec<String> = c
+            .describe(&format!("select * from {columns}"))
+            .expect("a description")
+            .into_iter()
+            .map(|d| d.name)
+            .collect();
+        let listed = format!("select column_name from dba_tab_columns where table_name = '{view}' order by column_id");
+        assert_eq!(rows(&mut c, &listed).concat(), described, "{view}");
+    }
+    let dict = "select listagg(table_name, ' ') within group (order by table_name) from dict where table_name in \
+                ('V$LATCH', 'GV$LATCH', 'USER_TABLES')";
+    assert_eq!(one(&mut c, dict), "GV$LATCH USER_TABLES V$LATCH");
+    run(&mut c, "create user plain identified by plain quota unlimited on users");
+    run(&mut c, "grant create session, create table to plain");
+    let mut c = instance.connect(&client::Credentials::password("plain", "plain")).expect("the user connects");
+    run(&mut c, "create table mine (a number)");
+    let seen = "select listagg(table_name, ' ') within group (order by table_name) from all_tables where table_name in \
+                ('DUAL', 'OBJ$', 'MINE')";
+    assert_eq!(one(&mut c, seen), "DUAL MINE");
+    let hidden = "select count(*) from all_tab_columns where table_name in ('OBJ$', 'V_$LATCH', 'DBA_TABLES')";
+    assert_eq!(one(&mut c, hidden), "0");
+    assert_eq!(one(&mut c, "select count(*) from user_tables"), "1");
+    assert_eq!(one(&mut c, "select count(*) from user_tab_columns"), "1");
+}

@@ -24,6 +24,13 @@ pub(crate) struct View {
     rows: fn(&Source<'_>) -> Result<Vec<Row>>,
 }
 
+impl View {
+    /// True for the few V$ views that have INST_ID themselves; their GV$ views have the same columns.
+    fn has_instance(&self) -> bool {
+        (self.columns)().iter().any(|(name, _)| *name == "INST_ID")
+    }
+}
+
 /// The result of a view's function: rows, or an error when rows on disk cannot be read.
 trait IntoRows {
     fn into_rows(self) -> Result<Vec<Row>>;
@@ -270,7 +277,7 @@ fn columns() -> &'static [Vec<ColumnDef>] {
     static COLUMNS: OnceLock<Vec<Vec<ColumnDef>>> = OnceLock::new();
     COLUMNS.get_or_init(|| {
         let definition = |(view, global): (&'static View, bool)| {
-            let instance = global.then_some(("INST_ID", Type::N));
+            let instance = (global && !view.has_instance()).then_some(("INST_ID", Type::N));
             let columns = instance.into_iter().chain((view.columns)());
             columns.map(|(name, kind)| ColumnDef::new(name, kind.data_type())).collect()
         };
@@ -296,7 +303,7 @@ pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
         roots: Rc::clone(&roots),
         view,
         shape: shape(view.name),
-        global,
+        global: global && !view.has_instance(),
     };
     let tables = forms().map(table).collect();
     Rc::new(Views { tables, catalog: Rc::new(Names) })

@@ -43,11 +43,11 @@ pub fn columns(cx: &mut ExecCtx<'_>, fixed: &dyn FixedCatalog) -> Result<Vec<Row
         add(base.table().name, &mut base.columns().into_iter().map(named));
     }
     for name in fixed.names() {
-        let Some((start, rest)) = name.split_once('$').filter(|(start, _)| matches!(*start, "V" | "GV")) else {
-            continue;
-        };
-        let columns = fixed.find(&name).map_or(&[][..], |(_, columns)| columns);
-        add(&format!("{start}_${rest}"), &mut columns.iter().cloned().map(named));
+        let Some(rest) = name.strip_prefix("V$") else { continue };
+        for start in ["V", "GV"] {
+            let columns = fixed.find(&format!("{start}${rest}")).map_or(&[][..], |(_, columns)| columns);
+            add(&format!("{start}_${rest}"), &mut columns.iter().cloned().map(named));
+        }
     }
     for (view, _) in dictionary::catalog_views() {
         cx.p.check_cancel()?;

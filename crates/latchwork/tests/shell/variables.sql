@@ -42,6 +42,12 @@ update t set n = n * 2 where n = :n returning substr(rowid, 1, 1), n into :v, :n
 print n
 print v
 variable
+-- A script gives its parameters defaults so: a query without rows defines those that were not given.
+column a1 new_value given
+column a2 new_value lacking
+define given = kept
+select null a1, null a2 from dual where 1 = 0;
+prompt [&given] [&lacking]
 -- Predefined variables: the day's length is that of DD-MON-RR.
 select length('&_date') days, '&_user' u, '&_privilege' p, '&_sqlplus_release' r from dual;
 define _date = fixed
