@@ -100,6 +100,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         }
         AlterTableAction::Options(options) => set_options(work, table, options),
         AlterTableAction::Move { options, keep } => move_table(work, table, options, *keep),
+        AlterTableAction::Lob(lob) => crate::lob_storage::check(work, table, lob),
         AlterTableAction::MinimizeRecords(on) => {
             table.options.minimize_records = *on;
             store_options(work, table)

@@ -35,6 +35,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     };
     let columns = table_columns(work, create, target.owner, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
+    crate::lob_storage::check_all(work, &table, &create.lobs)?;
     let object = table.object;
     // Rows of a heap table are inserted before the dictionary has the table, so that other sessions can run DDL
     // meanwhile; nobody else sees the table yet.
@@ -117,6 +118,7 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
         constraints: _,
         organization,
         options,
+        lobs: _,
         partitioning,
         as_query,
         pos: _,

@@ -76,6 +76,18 @@ pub struct SegmentOptions {
     pub other: Vec<String>,
 }
 
+/// `LOB (c, …) STORE AS …`, without the options that change nothing here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LobStorage {
+    pub columns: Vec<Ident>,
+    /// Whether the segment has a name.
+    pub is_named: bool,
+    pub tablespace: Option<Ident>,
+    /// The first option that would have to change how the values are stored: COMPRESS, DEDUPLICATE.
+    pub unsupported: Option<Pos>,
+    pub pos: Pos,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
     pub name: Name,
@@ -84,6 +96,7 @@ pub struct CreateTable {
     pub constraints: Vec<ConstraintSpec>,
     pub organization: TableOrganization,
     pub options: SegmentOptions,
+    pub lobs: Vec<LobStorage>,
     pub partitioning: Option<Box<PartitionBy>>,
     pub as_query: Option<Box<Query>>,
     pub pos: Pos,
@@ -597,6 +610,8 @@ pub enum AlterTableAction {
         options: SegmentOptions,
         keep: bool,
     },
+    /// `LOB (c) STORE AS …` after ADD and MOVE, and `MODIFY LOB (c) (…)`.
+    Lob(LobStorage),
     /// `[NO]MINIMIZE RECORDS_PER_BLOCK`.
     MinimizeRecords(bool),
     /// `SHRINK SPACE [COMPACT] [CASCADE]`.
