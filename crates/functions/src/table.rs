@@ -233,6 +233,10 @@ fn to_blob(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Blob)
 }
 
+fn to_bfile(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Bfile)
+}
+
 fn to_rowid(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Rowid)
 }
@@ -296,6 +300,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("ASIN", (1, 1), to_numeric, numeric::asin),
     pure("ATAN", (1, 1), to_numeric, numeric::atan),
     pure("ATAN2", (2, 2), to_numeric, numeric::atan2),
+    pure("BFILENAME", (2, 2), to_bfile, general::bfilename),
     pure("BIN_TO_NUM", (1, MANY), to_number, numeric::bin_to_num),
     pure("BITAND", (2, 2), to_number, numeric::bitand),
     pure("CEIL", (1, 1), to_numeric, numeric::ceil),

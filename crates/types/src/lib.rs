@@ -9,6 +9,7 @@
 extern crate self as types;
 
 mod assign;
+pub mod bfile;
 pub mod codec;
 mod convert;
 mod datatype;
