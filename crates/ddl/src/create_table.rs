@@ -63,6 +63,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     }
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
+    // The rows of a query are there already, with their LOBs.
+    if create.as_query.is_none() {
+        create.lobs.iter().try_for_each(|lob| crate::lob_storage::set(work, &mut table, lob))?;
+    }
     // Rows of an index-organised table are in its key; everything else sees them once they exist.
     if table.options.index_organized {
         add_row_key(work, create, &mut table)?;
@@ -352,6 +356,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         },
         organization,
         indexes: Vec::new(),
+        lobs: Vec::new(),
         constraints: Vec::new(),
         referenced_by: Vec::new(),
         triggers: Vec::new(),

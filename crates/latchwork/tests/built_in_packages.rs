@@ -242,7 +242,10 @@ fn bfiles_are_read_through_directories_that_the_administrator_names() {
     assert!(refused(&mut a, &open("d", "x.txt")).contains("ORA-22285"));
     assert!(refused(&mut a, &open("D", "../out/y.txt")).contains("ORA-22288"));
     let missing = refused(&mut a, &open("D", "nothing"));
-    assert!(missing.contains("ORA-22288: file or LOB operation FILEOPEN failed\nNo such file or directory"), "{missing}");
+    assert!(
+        missing.contains("ORA-22288: file or LOB operation FILEOPEN failed\nNo such file or directory"),
+        "{missing}"
+    );
     assert!(refused(&mut b, &open("D", "x.txt")).contains("ORA-22286"));
     assert_eq!(one(&mut a, "select dbms_lob.fileexists(bfilename('D', 'nothing')) from dual"), "0");
     assert_eq!(one(&mut a, "select dbms_lob.fileexists(bfilename('D', 'x.txt')) from dual"), "1");

@@ -72,11 +72,7 @@ fn with<W: World, R>(c: &Call<'_, W>, at: usize, f: impl FnOnce(&File) -> Result
     with_open::<W, R>(c.s, &locator(&c.a, at)?, f)
 }
 
-fn with_open<W: World, R>(
-    s: &Plsql<W::Cursor>,
-    locator: &[u8],
-    f: impl FnOnce(&File) -> Result<R>,
-) -> Result<R> {
+fn with_open<W: World, R>(s: &Plsql<W::Cursor>, locator: &[u8], f: impl FnOnce(&File) -> Result<R>) -> Result<R> {
     s.with_own(|files: &mut Files| match files.open.get(locator) {
         Some(file) => f(file),
         None => Err(Ora::with(22289, &[&"FILEREAD"])),
@@ -110,9 +106,7 @@ pub(super) fn open<W: World>(c: &mut Call<'_, W>) -> Run<()> {
         return Err(wrong(2).into());
     }
     let locator = locator(&c.a, 0)?;
-    let is_full = c.s.with_own(|files: &mut Files| {
-        files.open.len() >= FILES_MAX && !files.open.contains_key(&locator)
-    });
+    let is_full = c.s.with_own(|files: &mut Files| files.open.len() >= FILES_MAX && !files.open.contains_key(&locator));
     if is_full {
         return Err(Ora::new(22290).into());
     }
@@ -281,7 +275,11 @@ fn loaded<W: World>(c: &Call<'_, W>, from: usize) -> Result<Vec<u8>> {
 pub(super) fn load<W: World>(c: &mut Call<'_, W>, binary: bool) -> Run<()> {
     let (to, from) = (start(&c.a, 3)?, start(&c.a, 4)?);
     let bytes = loaded(c, from)?;
-    put(c, to, if binary { Value::Raw(bytes) } else { Value::Text(Charset::Utf16 { little: false }.decode(&bytes).0) })?;
+    put(
+        c,
+        to,
+        if binary { Value::Raw(bytes) } else { Value::Text(Charset::Utf16 { little: false }.decode(&bytes).0) },
+    )?;
     Ok(())
 }
 

@@ -80,8 +80,12 @@ pub struct SegmentOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LobStorage {
     pub columns: Vec<Ident>,
-    /// Whether the segment has a name.
-    pub is_named: bool,
+    /// The name of the segment.
+    pub name: Option<Ident>,
+    /// Whether the columns get segments: STORE AS. MODIFY LOB changes options only.
+    pub stores: bool,
+    /// ENABLE and DISABLE STORAGE IN ROW.
+    pub in_row: Option<bool>,
     pub tablespace: Option<Ident>,
     /// The first option that would have to change how the values are stored: COMPRESS, DEDUPLICATE.
     pub unsupported: Option<Pos>,

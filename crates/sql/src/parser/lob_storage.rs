@@ -15,6 +15,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         let mut lob = self.lob_columns()?;
+        lob.stores = true;
         self.expect_word("STORE", 905)?;
         self.expect_word("AS", 905)?;
         let mut any = false;
@@ -23,12 +24,12 @@ impl Parser<'_> {
                 () if self.eat_word("SECUREFILE") => {}
                 () if self.eat_word("BASICFILE") => {}
                 () if self.at(TokenKind::LeftParen) => self.lob_parameters(&mut lob)?,
-                () if !lob.is_named && self.at_ident() && !self.at_any(AFTER_NAME) => {
+                () if lob.name.is_none() && self.at_ident() && !self.at_any(AFTER_NAME) => {
                     let name = self.ident(22_853)?;
                     if lob.columns.len() > 1 {
                         return Err(Ora::new(22_855).at(name.pos.0));
                     }
-                    lob.is_named = true;
+                    lob.name = Some(name);
                 }
                 () if any => return Ok(Some(lob)),
                 () => return self.fail(22_853),
@@ -48,7 +49,7 @@ impl Parser<'_> {
         let pos = self.pos();
         self.bump();
         let columns = self.ident_list(904)?;
-        Ok(LobStorage { columns, is_named: false, tablespace: None, unsupported: None, pos })
+        Ok(LobStorage { columns, name: None, stores: false, in_row: None, tablespace: None, unsupported: None, pos })
     }
 
     fn lob_parameters(&mut self, lob: &mut LobStorage) -> Result<()> {
@@ -76,8 +77,14 @@ impl Parser<'_> {
                 lob.tablespace = Some(self.ident(2216)?);
                 "TABLESPACE"
             }
-            () if self.eat_words(&["ENABLE", "STORAGE", "IN", "ROW"]) => "IN ROW",
-            () if self.eat_words(&["DISABLE", "STORAGE", "IN", "ROW"]) => "IN ROW",
+            () if self.at_any(&["ENABLE", "DISABLE"]) => {
+                let in_row = self.eat_any(&["ENABLE", "DISABLE"]) == Some(0);
+                if !self.eat_words(&["STORAGE", "IN", "ROW"]) {
+                    return self.fail(22_853);
+                }
+                lob.in_row = Some(in_row);
+                "IN ROW"
+            }
             () if self.eat_word("CHUNK") => {
                 let at = self.pos();
                 if !(1..=CHUNK_MAX).contains(&self.size_value(22_851)?) {
