@@ -347,6 +347,8 @@ static FUNCTIONS: &[FnDef] = &[
     pure("NEW_TIME", (3, 3), to_date, date::new_time),
     pure("NEXT_DAY", (2, 2), to_date, date::next_day),
     pure("NLSSORT", (1, 2), to_raw, charset::nlssort),
+    pure("NLS_CHARSET_ID", (1, 1), to_number, charset::nls_charset_id),
+    pure("NLS_CHARSET_NAME", (1, 1), to_text, charset::nls_charset_name),
     pure("NLS_INITCAP", (1, 2), to_text, charset::nls_initcap),
     pure("NLS_LOWER", (1, 2), to_text, charset::nls_lower),
     pure("NLS_UPPER", (1, 2), to_text, charset::nls_upper),

@@ -273,7 +273,7 @@ fn bfiles_are_read_through_directories_that_the_administrator_names() {
            end;
            dbms_lob.createtemporary(c, true);
            d := 1; s := 1;
-           dbms_lob.loadclobfromfile(c, f, dbms_lob.lobmaxsize, d, s, 873, l, w);
+           dbms_lob.loadclobfromfile(c, f, dbms_lob.lobmaxsize, d, s, nls_charset_id('AL32UTF8'), l, w);
            check_that('clob', c = 'one äöü two' and d = 12 and s = 15 and w = 0);
            dbms_lob.fileopen(g);
            d := dbms_lob.getlength(c) + 1; s := 1;

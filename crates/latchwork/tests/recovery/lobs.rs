@@ -1,10 +1,10 @@
 //! LOBs in segments against vectors of bytes: two sessions change them at random, roll back to savepoints and wholly,
 //! and the instance is killed.
 
-use crate::common::{Database, number, run};
+use crate::common::{Database, eventually, number, rows, run};
 use client::{Bind, Client};
 use std::collections::BTreeMap;
-use testing::random::Random;
+use testing::Random;
 use types::{DataType, Value};
 
 /// Rows of each session.
@@ -161,6 +161,41 @@ fn lobs_in_segments_are_those_of_the_committed_transactions() {
     let mut c = db.connect();
     run(&mut c, &["delete from l", "commit"]);
     assert_eq!(number(&mut c, "select count(*) from l"), 0);
+    drop(c);
+    db.verify();
+}
+
+#[test]
+fn sessions_that_change_one_lob_wait_for_each_other() {
+    let db = Database::new("lob-rows");
+    db.start();
+    let mut c = db.connect();
+    let set = "update l set c = to_clob(rpad('%', 4000, '%')) || rpad('%', 4000, '%')";
+    let check = "select max(substr(c, 1, 1) || substr(c, -1) || length(c)) from l";
+    run(
+        &mut c,
+        &["create table l (id number primary key, c clob) lob (c) store as l_c", "insert into l (id) values (1)"],
+    );
+    run(&mut c, &[&set.replace('%', "a"), "commit"]);
+    let scn = number(&mut c, "select current_scn from v$database");
+    run(&mut c, &[&set.replace('%', "b")]);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut other = db.connect();
+            assert_eq!(rows(&mut other, check), ["aa8000"]);
+            run(&mut other, &[&set.replace('%', "d"), "commit"]);
+            // The statement started again after the commit of the first session.
+            assert_eq!(rows(&mut other, check), ["dd8000"]);
+        });
+        let blocked = "select count(*) from v$session where event = 'enq: TX - row lock contention'";
+        let mut watch = db.connect();
+        eventually("the second session waits", || number(&mut watch, blocked) == 1);
+        assert_eq!(rows(&mut c, check), ["bb8000"]);
+        run(&mut c, &["update l set c = c || 'e'", "commit"]);
+        other.join().expect("the second session ends");
+    });
+    assert_eq!(rows(&mut c, check), ["dd8000"]);
+    assert_eq!(rows(&mut c, &check.replace("from l", &format!("from l as of scn {scn}"))), ["aa8000"]);
     drop(c);
     db.verify();
 }
