@@ -1,7 +1,7 @@
 //! LOBs in segments of their own (E55).
 //!
-//! The segment of a LOB column is a tree of rows (`btree::RowTable`). The key of a row is the number of the LOB and that
-//! of the part, the row has the bytes of the part. So undo, redo, consistent reads and recovery are those of
+//! The segment of a LOB column is a tree of rows (`btree::RowTable`). The key of a row is the number of the LOB and
+//! that of the part, the row has the bytes of the part. So undo, redo, consistent reads and recovery are those of
 //! index-organised tables. The column of the table's row has a locator in place of the value ([`Column::Out`]).
 //!
 //! [`Column::Out`]: types::row::Column::Out
@@ -112,8 +112,8 @@ pub fn change(locator: &[u8], value: &[u8], table: ObjectId, cx: &mut ExecCtx<'_
     Ok(lob.locator())
 }
 
-/// The parts of the old value keep their borders: a part is replaced by as many bytes as it had, the last one by as many
-/// as fit.
+/// The parts of the old value keep their borders: a part is replaced by as many bytes as it had, the last one by as
+/// many as fit.
 fn change_parts(lob: &StoredLob, value: &[u8], rows: &RowTable, now: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<()> {
     let most = cx.shared.btree.row_bytes_max(LOB_KEY_BYTES);
     let (mut part_of_old, mut at) = (0_u64, 0);

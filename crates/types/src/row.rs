@@ -1,8 +1,8 @@
 //! The row-piece format: column count, then length and bytes of each column.
 //!
 //! The count is one byte, or 0xFF and two bytes (little end first) for 255 columns and more. A length is one byte up to
-//! 250, 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. 0xFC and one byte are the length of the
-//! locator of a value that is stored apart. Trailing NULLs may be left out.
+//! 250, 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. 0xFC and one byte are the length of
+//! the locator of a value that is stored apart. Trailing NULLs may be left out.
 
 /// A stored column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,7 +69,8 @@ impl StoredLobs {
         })
     }
 
-    /// Stores the long values of the new row. `set`: the columns that an update changes; the others keep what they have.
+    /// Stores the long values of the new row. `set`: the columns that an update changes; the others keep what they
+    /// have.
     pub(super) fn place(&mut self, set: Option<&[u16]>, new: &[Reg], m: &Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for n in 0..self.stores.len() {
             let column = self.stores[n].column;

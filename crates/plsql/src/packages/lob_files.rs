@@ -1,7 +1,7 @@
 //! The subprograms of DBMS_LOB for BFILEs.
 //!
-//! A file is opened with the rights of the user in force, by the rules of UTL_FILE. It stays open for the session, under
-//! the names in its locator, until it is closed.
+//! A file is opened with the rights of the user in force, by the rules of UTL_FILE. It stays open for the session,
+//! under the names in its locator, until it is closed.
 
 use super::charset::Charset;
 use super::directories::{Refused, find};
