@@ -1,7 +1,7 @@
 //! The segments of LOB columns: their trees, and their parts against the locators in the rows.
 
 use block::SegmentKind;
-use dictionary::{LobDef, TableDef};
+use dictionary::LobDef;
 use instance::Storage;
 use process::Process;
 use std::collections::HashMap;
@@ -53,16 +53,37 @@ pub(crate) fn stored(p: &Process, storage: &Storage, lob: &LobDef) -> std::resul
 }
 
 /// The faults of a segment: `have` are its LOBs, `named` the locators in rows.
-pub(crate) fn faults(table: &TableDef, have: &Lengths, named: &[StoredLob]) -> Vec<String> {
+pub(crate) fn faults(table: &str, have: &Lengths, named: &[StoredLob]) -> Vec<String> {
     let mut left = have.clone();
     let mut all = Vec::new();
     for lob in named {
         match left.remove(&lob.id) {
             Some(bytes) if bytes == lob.bytes => {}
-            Some(bytes) => all.push(format!("a LOB of {} bytes in {} has {bytes}", lob.bytes, table.name)),
-            None => all.push(format!("a LOB of {} bytes in {} is not there", lob.bytes, table.name)),
+            Some(bytes) => all.push(format!("a LOB of {} bytes in {} has {bytes}", lob.bytes, table)),
+            None => all.push(format!("a LOB of {} bytes in {} is not there", lob.bytes, table)),
         }
     }
-    all.extend(left.values().map(|bytes| format!("a LOB of {bytes} bytes belongs to no row of {}", table.name)));
+    all.extend(left.values().map(|bytes| format!("a LOB of {bytes} bytes belongs to no row of {}", table)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{ObjectId, Rdba};
+
+    #[test]
+    fn lobs_that_rows_and_segment_do_not_both_have_are_named() {
+        let lob = |n: u8, bytes| StoredLob { header: Rdba(1), data_object: ObjectId(2), id: [n; LOB_ID_BYTES], bytes };
+        let have: Lengths = [([1; LOB_ID_BYTES], 10), ([2; LOB_ID_BYTES], 20), ([4; LOB_ID_BYTES], 40)].into();
+        assert_eq!(faults("T", &have, &[lob(1, 10), lob(2, 20), lob(4, 40)]), Vec::<String>::new());
+        let named = [lob(1, 10), lob(2, 21), lob(3, 30)];
+        let wanted = [
+            "a LOB of 21 bytes in T has 20",
+            "a LOB of 30 bytes in T is not there",
+            "a LOB of 40 bytes belongs to no row of T",
+        ];
+        assert_eq!(faults("T", &have, &named), wanted);
+        assert_eq!(faults("T", &have, &[lob(1, 10), lob(1, 10), lob(2, 20), lob(4, 40)]).len(), 1);
+    }
 }

@@ -264,7 +264,7 @@ impl Walk<'_> {
             let of_column = named.iter().filter(|(at, _)| *at == lob.column).map(|(_, lob)| *lob);
             let of_column: Vec<StoredLob> = of_column.collect();
             let faults = match lobs::stored(self.p, self.storage, lob) {
-                Ok(have) if complete => lobs::faults(table, &have, &of_column),
+                Ok(have) if complete => lobs::faults(&table.name, &have, &of_column),
                 Ok(_) => Vec::new(),
                 Err(what) => vec![what],
             };
