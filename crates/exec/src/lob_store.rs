@@ -16,6 +16,9 @@ use types::{DataType, LOB_ID_BYTES, LOB_KEY_BYTES, ObjectId, Ora, Result, Stored
 /// The longest value that stays in the row.
 pub const IN_ROW_MAX: usize = 4000;
 
+/// Takes the key and the bytes of a part.
+type TakePart<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
+
 fn tree_of(lob: &StoredLob, cx: &ExecCtx<'_>) -> Result<Index> {
     let tree = cx.shared.btree.open(cx.p, lob.header, lob.data_object, true)?;
     if tree.object == lob.data_object { Ok(tree) } else { Err(Ora::new(8103)) }
@@ -27,7 +30,7 @@ fn each_part(
     tree: &Index,
     seen: &Snapshot,
     cx: &ExecCtx<'_>,
-    f: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    f: &mut TakePart<'_>,
 ) -> Result<()> {
     let (low, high) = (lob.key(0), lob.key(u32::MAX));
     let mut scan = RowScan::new();
