@@ -74,7 +74,7 @@ pub(crate) struct Current<'a> {
 
 impl Btree {
     /// Longest row an index-organised table takes with a key of `key` bytes.
-    fn row_bytes_max(&self, key: usize) -> usize {
+    pub fn row_bytes_max(&self, key: usize) -> usize {
         let capacity = block::data::capacity(self.cache().block_size(), 0);
         let overhead = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
         // Two rows with their keys, and the low and high key, must fit into a block.

@@ -100,6 +100,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         }
         AlterTableAction::Options(options) => set_options(work, table, options),
         AlterTableAction::Move { options, keep } => move_table(work, table, options, *keep),
+        AlterTableAction::Lob(lob) => crate::lob_storage::set(work, table, lob),
         AlterTableAction::MinimizeRecords(on) => {
             table.options.minimize_records = *on;
             store_options(work, table)
@@ -591,6 +592,10 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
         Some(_) => work.tablespace(options.tablespace.as_ref(), table.owner_id)?,
         None => segment.tablespace,
     };
+    // The segments of LOBs lie in the tablespace of their table.
+    if tablespace != segment.tablespace {
+        crate::lob_storage::require_none(table, options.tablespace.as_ref().map_or(0, |name| name.pos.0))?;
+    }
     if let Some(rows) = index_organized {
         refill(work, table, &rows, tablespace, &Ora::new(1452))?;
         let mut options = options.clone();

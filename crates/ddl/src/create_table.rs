@@ -35,6 +35,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     };
     let columns = table_columns(work, create, target.owner, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
+    crate::lob_storage::check_all(work, &table, &create.lobs)?;
     let object = table.object;
     // Rows of a heap table are inserted before the dictionary has the table, so that other sessions can run DDL
     // meanwhile; nobody else sees the table yet.
@@ -62,6 +63,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     }
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
+    // The rows of a query are there already, with their LOBs.
+    if create.as_query.is_none() {
+        create.lobs.iter().try_for_each(|lob| crate::lob_storage::set(work, &mut table, lob))?;
+    }
     // Rows of an index-organised table are in its key; everything else sees them once they exist.
     if table.options.index_organized {
         add_row_key(work, create, &mut table)?;
@@ -117,6 +122,7 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
         constraints: _,
         organization,
         options,
+        lobs: _,
         partitioning,
         as_query,
         pos: _,
@@ -350,6 +356,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         },
         organization,
         indexes: Vec::new(),
+        lobs: Vec::new(),
         constraints: Vec::new(),
         referenced_by: Vec::new(),
         triggers: Vec::new(),

@@ -22,6 +22,9 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     for index in &def.indexes {
         index_rows::remove(work, index)?;
     }
+    for lob in &def.lobs {
+        crate::lob_storage::remove(work, lob)?;
+    }
     for trigger in work.image.triggers_on(object) {
         crate::stored::remove_unit(work, trigger)?;
     }

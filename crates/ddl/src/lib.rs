@@ -36,6 +36,7 @@ mod index;
 mod index_rows;
 mod index_statements;
 mod inherit;
+mod lob_storage;
 mod method_opt;
 mod not_null;
 mod one_row;

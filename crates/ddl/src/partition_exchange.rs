@@ -58,6 +58,7 @@ pub fn exchange(
             return Err(Ora::new(14099).at(pos));
         }
     }
+    crate::lob_storage::require_none(&other, pos)?;
     let pairs = if *including_indexes { Some(index_pairs(table, &other, place, pos)?) } else { None };
     // Each keeps its own PCTFREE and INITRANS.
     let to_partition = SegmentRef { pctfree: p.segment.pctfree, initrans: p.segment.initrans, ..segment };

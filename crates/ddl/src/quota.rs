@@ -100,6 +100,11 @@ fn used_blocks(work: &mut Work<'_>, tablespace: u32, owner: UserId) -> Result<u6
         {
             headers.extend(local.iter().map(|part| part.segment).filter(in_it).map(|s| s.header));
         }
+        if kind == ObjectKind::Table
+            && let Some(table) = work.image.table(object)?
+        {
+            headers.extend(table.lobs.iter().map(|lob| lob.segment).filter(in_it).map(|s| s.header));
+        }
         let segment = match kind {
             ObjectKind::Table => work.image.table(object)?.and_then(|t| match &t.organization {
                 Organization::Heap(segment) | Organization::Index(segment) => Some(*segment),

@@ -8,6 +8,7 @@ use dictionary::{IndexDef, IndexKey, Organization, TableDef};
 use heap::Scan;
 use std::ops::Bound;
 use txn::LockWait;
+use types::row::Column;
 use types::{DataType, Ora, Result, RowReader, RowWriter, Rowid, Value, codec};
 
 /// The place of a row, as index entries store it.
@@ -200,6 +201,15 @@ pub fn stored(row: &[u8], column: usize) -> Result<Option<&[u8]>> {
     Ok(reader.column(column).ok_or_else(damaged)?.bytes())
 }
 
+/// The locator of a LOB that is stored apart.
+fn locator(row: &[u8], column: usize) -> Result<Option<&[u8]>> {
+    let damaged = || Ora::internal("[damaged row]");
+    match RowReader::new(row).ok_or_else(damaged)?.column(column).ok_or_else(damaged)? {
+        Column::Out(locator) => Ok(Some(locator)),
+        Column::Null | Column::Bytes(_) => Ok(None),
+    }
+}
+
 /// The value of one column.
 pub fn value(row: &[u8], column: usize, data_type: &DataType) -> Result<Value> {
     let mut value = Value::Null;
@@ -241,10 +251,12 @@ pub fn rewrite(
         change(&mut pieces)?;
         bytes.clear();
         let mut writer = RowWriter::new(&mut bytes, columns);
-        for piece in &pieces {
-            match piece {
-                Some(piece) => writer.bytes(piece),
-                None => writer.null(),
+        for (column, piece) in pieces.iter().enumerate() {
+            // A LOB that is stored apart stays where it is.
+            match (piece, locator(row, column)?) {
+                (Some(piece), Some(locator)) if piece == locator => writer.out(locator),
+                (Some(piece), _) => writer.bytes(piece),
+                (None, _) => writer.null(),
             }
         }
         let (p, wait) = (parts.p, LockWait::NoWait);

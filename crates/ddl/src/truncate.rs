@@ -68,7 +68,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     for index in &table.indexes {
         index::empty(work, index)?;
     }
-    Ok(())
+    table.lobs.iter().try_for_each(|lob| crate::lob_storage::empty(work, lob))
 }
 
 /// DROP of a table in a hash cluster: gives the cluster a new, empty segment.

@@ -33,6 +33,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     pub organization: Organization,
     pub indexes: Vec<Rc<IndexDef>>,
+    /// The segments of LOB columns that have one.
+    pub lobs: Vec<LobDef>,
     pub constraints: Vec<ConstraintDef>,
     /// Foreign keys of other tables that refer to this one.
     pub referenced_by: Vec<ForeignKeyTo>,
@@ -301,6 +303,18 @@ impl IndexDef {
             _ => types::codec::push_key_part(stored, descending, out),
         }
     }
+}
+
+/// The segment of a LOB column: a tree of the parts of long values.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct LobDef {
+    pub object: ObjectId,
+    pub name: String,
+    /// The position of the column.
+    pub column: usize,
+    pub segment: SegmentRef,
+    /// Short values stay in the row: ENABLE STORAGE IN ROW.
+    pub in_row: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -581,6 +595,7 @@ types::numbered! {
         Type = 13,
         TypeBody = 14,
         Directory = 23,
+        Lob = 40,
         TablePartition = 19,
         IndexPartition = 20,
         Edition = 57,
@@ -605,6 +620,7 @@ impl ObjectKind {
             ObjectKind::Type => "TYPE",
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
+            ObjectKind::Lob => "LOB",
             ObjectKind::Edition => "EDITION",
             ObjectKind::TablePartition => "TABLE PARTITION",
             ObjectKind::IndexPartition => "INDEX PARTITION",
@@ -619,6 +635,7 @@ impl ObjectKind {
             ObjectKind::PackageBody | ObjectKind::TypeBody => 2,
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
+            ObjectKind::Lob => 8,
             ObjectKind::Edition => 64,
             // Partitions have the name of their table or index, which must not find them; the views show its name
             // space.

@@ -110,16 +110,18 @@ pub(crate) const FAMILIES: &[Family] = &[
     ),
     family(
         "LOBS",
-        "select {owner}o.name table_name, c.name column_name, cast(null as varchar2(128)) segment_name, \
+        "select {owner}o.name table_name, c.name column_name, l.name segment_name, \
             decode(bitand(t.property, 1), 1, null, ts.name) tablespace_name, cast(null as varchar2(128)) index_name, \
             8192 chunk, \
             cast(null as number) pctversion, cast(null as number) retention, cast(null as number) freepools, \
             'NO' cache, 'YES' logging, \
-            'NO' encrypt, 'NO' compression, 'NO' deduplication, 'YES' in_row, \
+            'NO' encrypt, 'NO' compression, 'NO' deduplication, decode(l.hidden, 1, 'NO', 'YES') in_row, \
             decode(c.type#, 113, 'NOT APPLICABLE', 'ENDIAN NEUTRAL') format, 'NO' partitioned, 'NO' securefile, \
             'YES' segment_created \
-            from col$ c, tab$ t, obj$ o, user$ u, ts$ ts where c.type# in (112, \
-            113) and o.obj# = c.obj# and t.obj# = c.obj# \
+            from col$ c, tab$ t, obj$ o, user$ u, ts$ ts, (select i.bo# bo#, ic.col# col#, s.name name, \
+            sign(bitand(i.property, 128)) hidden from ind$ i, icol$ ic, obj$ s where i.type# = 8 and ic.obj# = i.obj# \
+            and s.obj# = i.obj#) l where c.type# in (112, \
+            113) and o.obj# = c.obj# and t.obj# = c.obj# and l.bo# (+) = c.obj# and l.col# (+) = c.col# \
             and u.user# = o.owner# and ts.ts# (+) = t.ts#{filter}",
     ),
     family("TAB_HISTOGRAMS", statistics_views::HISTOGRAMS),

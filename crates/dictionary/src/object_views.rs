@@ -37,14 +37,14 @@ pub(crate) const INDEXES: &str = "select {owner}o.name index_name, decode(bitand
     decode(bitand(i.property, 32), 32, 'NO', 'YES') segment_created, 'NO' orphaned_entries, 'FULL' indexing from \
     ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts, tab$ bt, (select distinct d.obj# from icol$ d where d.desc$ = \
     1) falling where falling.obj# (+) = i.obj# and o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# and \
-    tu.user# = b.owner# and ts.ts# (+) = i.ts# and bt.obj# (+) = i.bo#{filter}";
+    tu.user# = b.owner# and ts.ts# (+) = i.ts# and bt.obj# (+) = i.bo# and o.type# <> 40{filter}";
 
 pub(crate) const IND_COLUMNS: &str = "select {index_owner}o.name index_name, {table_owner}b.name table_name, \
     decode(ic.desc$, 1, 'SYS_NC' || lpad(to_char(t.cols + c.col#), 5, '0') || '$', c.name) column_name, ic.pos# \
     column_position, nvl(c.length, 0) column_length, nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, \
     0)) char_length, decode(ic.desc$, 1, 'DESC', 'ASC') descend, cast(null as number) collated_column_id from icol$ \
     ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c, tab$ t where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = \
-    ic.bo# and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col# and t.obj# (+) = ic.bo#{filter}";
+    ic.bo# and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col# and t.obj# (+) = ic.bo# and o.type# <> 40{filter}";
 
 pub(crate) const OBJECTS: &str = "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, \
     o.dataobj# data_object_id, m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, \

@@ -54,7 +54,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_SEGMENTS",
-        "select u.name owner, o.name segment_name, o.subname partition_name, m.name segment_type, \
+        "select u.name owner, o.name segment_name, o.subname partition_name, decode(o.type#, 40, 'LOBSEGMENT', m.name) segment_type, \
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
             1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
@@ -67,7 +67,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "USER_SEGMENTS",
-        "select o.name segment_name, o.subname partition_name, m.name segment_type, \
+        "select o.name segment_name, o.subname partition_name, decode(o.type#, 40, 'LOBSEGMENT', m.name) segment_type, \
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
             1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
@@ -77,7 +77,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "DBA_EXTENTS",
-        "select u.name owner, o.name segment_name, o.subname partition_name, m.name segment_type, ts.name tablespace_name, \
+        "select u.name owner, o.name segment_name, o.subname partition_name, decode(o.type#, 40, 'LOBSEGMENT', m.name) segment_type, ts.name tablespace_name, \
             x.extent_id extent_id, x.file# file_id, x.block# block_id, x.bytes bytes, x.blocks blocks, x.rfile# relative_fno \
             from x$ktext x, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and u.user# = o.owner# and ts.ts# = x.ts# and m.type# = o.type# \
@@ -86,7 +86,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ),
     (
         "USER_EXTENTS",
-        "select o.name segment_name, o.subname partition_name, m.name segment_type, ts.name tablespace_name, x.extent_id extent_id, \
+        "select o.name segment_name, o.subname partition_name, decode(o.type#, 40, 'LOBSEGMENT', m.name) segment_type, ts.name tablespace_name, x.extent_id extent_id, \
             x.bytes bytes, x.blocks blocks from x$ktext x, obj$ o, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and o.owner# = uid and ts.ts# = x.ts# and m.type# = o.type#",
     ),

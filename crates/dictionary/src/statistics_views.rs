@@ -60,7 +60,7 @@ pub(crate) const IND_STATISTICS: &str = "select {owner}o.name index_name, tu.nam
     stale_stats, 'SHARED' scope from ind$ i, obj$ o, user$ u, obj$ b, user$ tu, tab$ t, mon_mods_all$ m, (select q.obj#, \
     q.valchar from optstat_user_prefs$ q where q.pname = 'STALE_PERCENT') p where o.obj# = i.obj# and u.user# = o.owner# \
     and b.obj# = i.bo# and tu.user# = b.owner# and t.obj# (+) = i.bo# and m.obj# (+) = i.bo# and p.obj# (+) = \
-    i.bo#{filter}";
+    i.bo# and o.type# <> 40{filter}";
 
 /// Changes counted since the last flush of the monitoring information are not included.
 pub(crate) const TAB_MODIFICATIONS: &str = "select {modified_owner}o.name table_name, cast(null as varchar2(128)) \

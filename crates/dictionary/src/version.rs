@@ -74,6 +74,7 @@ impl State for TableDef {
             columns,
             organization,
             indexes,
+            lobs,
             constraints,
             referenced_by,
             triggers,
@@ -93,7 +94,7 @@ impl State for TableDef {
         over((
             (object, owner_id, owner, name),
             (columns.iter().map(shape).collect::<Vec<_>>(), organization),
-            (indexes.iter().map(|index| index.state()).collect::<Vec<_>>(), constraints, referenced_by),
+            (indexes.iter().map(|index| index.state()).collect::<Vec<_>>(), lobs, constraints, referenced_by),
             triggers,
             (temporary, options),
         ))
@@ -314,6 +315,7 @@ mod tests {
             columns: vec![column],
             organization: Organization::Heap(segment(20_001)),
             indexes: vec![Rc::new(index)],
+            lobs: Vec::new(),
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             triggers: Vec::new(),

@@ -27,6 +27,8 @@ mod host_functions;
 mod index;
 mod inner_statement;
 mod join;
+mod lob_ids;
+mod lob_store;
 pub mod lobs;
 mod long_list;
 mod machine;

@@ -3,11 +3,12 @@
 use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::cursor::Cursor;
+use crate::lob_store;
 use crate::table::{At, Storage};
 use dictionary::TableDef;
 use std::rc::Rc;
 use txn::Snapshot;
-use types::row::RowReader;
+use types::row::{Column, RowReader};
 use types::{DataType, LobRow, Ora, Result, Scn, Value, codec};
 
 /// The table and column position of a locator.
@@ -34,20 +35,23 @@ pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<V
     let seen = Snapshot { scn: scn.unwrap_or(now.scn), ..now };
     let mut bytes = Vec::new();
     let found = storage.fetch(cx, At::Rowid(row.rowid), &seen, &mut bytes);
+    let value = found.and_then(|found| match found {
+        true => value_in(&bytes, column, &table.columns[column].data_type, &seen, cx),
+        false => Err(Ora::new(22922)),
+    });
     cx.shared.txns.release(cx.p, &now);
-    if !found.map_err(|e| if e.is(1410) || e.is(8103) { Ora::new(22922) } else { e })? {
-        return Err(Ora::new(22922));
-    }
+    value.map_err(|e| if e.is(1410) || e.is(8103) { Ora::new(22922) } else { e })
+}
+
+/// The value of a column in the bytes of its row.
+fn value_in(bytes: &[u8], column: usize, ty: &DataType, seen: &Snapshot, cx: &ExecCtx<'_>) -> Result<Value> {
     let damaged = || Ora::internal("row bytes are damaged");
-    let mut reader = RowReader::new(&bytes).ok_or_else(damaged)?;
+    let row = RowReader::new(bytes).ok_or_else(damaged)?;
     let mut value = Value::Null;
-    for place in 0..=column {
-        let stored = reader.next_column().ok_or_else(damaged)?.bytes();
-        if place == column
-            && let Some(stored) = stored
-        {
-            codec::decode_into(stored, &table.columns[column].data_type, &mut value)?;
-        }
+    match row.column(column).ok_or_else(damaged)? {
+        Column::Null => {}
+        Column::Bytes(stored) => codec::decode_into(stored, ty, &mut value)?,
+        Column::Out(locator) => lob_store::load(locator, ty, seen, cx, &mut value)?,
     }
     Ok(value)
 }

@@ -1,6 +1,7 @@
 //! The state of a session that statements read and change.
 
 use crate::constraints::Constraints;
+use crate::lob_ids::LobIds;
 use crate::measure::Noted;
 use crate::options::Options;
 use crate::parallel::ParallelFigures;
@@ -50,6 +51,8 @@ pub struct SessionState {
     pub(crate) caller: Option<(Rc<Caller>, usize)>,
     /// The running statement fires no triggers: a write through a LOB locator.
     pub(crate) without_triggers: bool,
+    /// The numbers of the LOBs that the session stores.
+    pub(crate) lob_ids: LobIds,
     /// The SCN that the open transaction reads as of, and the dictionary's epoch before the SCN was chosen.
     pub(crate) held: Option<(Scn, u64)>,
     /// States of the definitions that statements were compiled over.
@@ -121,6 +124,7 @@ impl SessionState {
             suspended: 0,
             caller: None,
             without_triggers: false,
+            lob_ids: LobIds::default(),
             held: None,
             states: Rc::default(),
             image: Vec::new(),

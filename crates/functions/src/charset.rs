@@ -54,6 +54,49 @@ fn charset(name: &str) -> Result<Charset> {
     })
 }
 
+/// Oracle's numbers of character sets.
+const CHARSETS: &[(&str, u32)] = &[
+    ("US7ASCII", 1),
+    ("WE8DEC", 2),
+    ("WE8ISO8859P1", 31),
+    ("EE8ISO8859P2", 32),
+    ("CL8ISO8859P5", 35),
+    ("EL8ISO8859P7", 37),
+    ("WE8ISO8859P9", 39),
+    ("WE8ISO8859P15", 46),
+    ("EE8MSWIN1250", 170),
+    ("CL8MSWIN1251", 171),
+    ("TR8MSWIN1254", 177),
+    ("WE8MSWIN1252", 178),
+    ("JA16EUC", 830),
+    ("JA16SJIS", 832),
+    ("KO16MSWIN949", 846),
+    ("ZHS16GBK", 852),
+    ("ZHT16BIG5", 865),
+    ("UTF8", 871),
+    ("AL32UTF8", 873),
+    ("AL16UTF16", 2000),
+    ("AL16UTF16LE", 2002),
+    ("CHAR_CS", 873),
+    ("NCHAR_CS", 2000),
+];
+
+/// NLS_CHARSET_ID: NULL for an unknown name.
+pub(crate) fn nls_charset_id(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(name) = text(ctx, &args[0])? else { return null(out) };
+    let known = CHARSETS.iter().find(|(have, _)| name.eq_ignore_ascii_case(have));
+    *out = known.map_or(Value::Null, |(_, id)| Value::Number((*id).into()));
+    Ok(())
+}
+
+/// NLS_CHARSET_NAME: NULL for an unknown number.
+pub(crate) fn nls_charset_name(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let id = args[0].to_number(ctx.nls)?.and_then(|n| n.trunc(0).as_i64());
+    let known = CHARSETS.iter().find(|(_, have)| id == Some(i64::from(*have)));
+    *out = known.map_or(Value::Null, |(name, _)| Value::text(*name));
+    Ok(())
+}
+
 /// CONVERT(text, to [, from]), if the result is still text in UTF-8: into ASCII, into UTF-8, and ASCII text between all
 /// sets that contain ASCII.
 ///

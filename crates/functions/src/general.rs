@@ -387,6 +387,14 @@ pub(crate) fn locator(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     Ok(())
 }
 
+/// BFILENAME; a directory or file that is NULL has no name.
+pub(crate) fn bfilename(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let [directory, file] = args else { return null(out) };
+    let (directory, file) = (directory.to_text(ctx.nls)?, file.to_text(ctx.nls)?);
+    *out = Value::Raw(types::bfile::locator(&directory.unwrap_or_default(), &file.unwrap_or_default())?);
+    Ok(())
+}
+
 pub(crate) fn empty_lob(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
     *out = Value::EmptyLob;
     Ok(())

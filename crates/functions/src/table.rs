@@ -233,6 +233,10 @@ fn to_blob(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Blob)
 }
 
+fn to_bfile(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Bfile)
+}
+
 fn to_rowid(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Rowid)
 }
@@ -296,6 +300,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("ASIN", (1, 1), to_numeric, numeric::asin),
     pure("ATAN", (1, 1), to_numeric, numeric::atan),
     pure("ATAN2", (2, 2), to_numeric, numeric::atan2),
+    pure("BFILENAME", (2, 2), to_bfile, general::bfilename),
     pure("BIN_TO_NUM", (1, MANY), to_number, numeric::bin_to_num),
     pure("BITAND", (2, 2), to_number, numeric::bitand),
     pure("CEIL", (1, 1), to_numeric, numeric::ceil),
@@ -342,6 +347,8 @@ static FUNCTIONS: &[FnDef] = &[
     pure("NEW_TIME", (3, 3), to_date, date::new_time),
     pure("NEXT_DAY", (2, 2), to_date, date::next_day),
     pure("NLSSORT", (1, 2), to_raw, charset::nlssort),
+    pure("NLS_CHARSET_ID", (1, 1), to_number, charset::nls_charset_id),
+    pure("NLS_CHARSET_NAME", (1, 1), to_text, charset::nls_charset_name),
     pure("NLS_INITCAP", (1, 2), to_text, charset::nls_initcap),
     pure("NLS_LOWER", (1, 2), to_text, charset::nls_lower),
     pure("NLS_UPPER", (1, 2), to_text, charset::nls_upper),

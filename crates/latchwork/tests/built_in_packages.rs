@@ -213,6 +213,129 @@ fn files_are_in_directories_that_the_administrator_names() {
     std::fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
+#[test]
+fn bfiles_are_read_through_directories_that_the_administrator_names() {
+    let folder = std::env::temp_dir().join(format!("bfile_{}", std::process::id()));
+    let (inside, outside) = (folder.join("in"), folder.join("out"));
+    std::fs::create_dir_all(&inside).expect("a folder");
+    std::fs::create_dir_all(&outside).expect("a folder");
+    std::fs::write(inside.join("x.txt"), "one äöü two").expect("a file");
+    std::fs::write(inside.join("latin"), [b'a', 0xe4]).expect("a file");
+    std::fs::write(outside.join("y.txt"), "secret").expect("a file");
+    let big: Vec<u8> = (0..1_000_000_u32).map(|i| (i % 251) as u8).collect();
+    std::fs::write(inside.join("big"), &big).expect("a file");
+    let instance = start(&[("utl_file_dir", &inside.to_string_lossy())]);
+    let mut dba = connect(&instance);
+    make_user(&mut dba, "ba");
+    make_user(&mut dba, "bb");
+    run(&mut dba, &format!("create directory d as '{}'", inside.display()));
+    run(&mut dba, &format!("create directory e as '{}'", outside.display()));
+    run(&mut dba, "grant read on directory d to ba");
+    run(&mut dba, "grant read on directory e to ba");
+    run(&mut dba, "grant write on directory d to bb");
+    let (mut a, mut b) = (log_on(&instance, "ba"), log_on(&instance, "bb"));
+    let open = |place: &str, name: &str| {
+        format!("declare f bfile := bfilename('{place}', '{name}'); begin dbms_lob.fileopen(f); end;")
+    };
+    assert!(refused(&mut a, &open("E", "y.txt")).contains("ORA-22286"));
+    assert!(refused(&mut a, &open("NONE", "x.txt")).contains("ORA-22285"));
+    assert!(refused(&mut a, &open("d", "x.txt")).contains("ORA-22285"));
+    assert!(refused(&mut a, &open("D", "../out/y.txt")).contains("ORA-22288"));
+    let missing = refused(&mut a, &open("D", "nothing"));
+    assert!(
+        missing.contains("ORA-22288: file or LOB operation FILEOPEN failed\nNo such file or directory"),
+        "{missing}"
+    );
+    assert!(refused(&mut b, &open("D", "x.txt")).contains("ORA-22286"));
+    assert_eq!(one(&mut a, "select dbms_lob.fileexists(bfilename('D', 'nothing')) from dual"), "0");
+    assert_eq!(one(&mut a, "select dbms_lob.fileexists(bfilename('D', 'x.txt')) from dual"), "1");
+    assert_eq!(one(&mut a, "select dbms_lob.getlength(bfilename('D', 'x.txt')) from dual"), "14");
+    run(
+        &mut a,
+        "declare
+           f bfile := bfilename('D', 'x.txt'); g bfile := bfilename('D', 'latin'); h bfile := bfilename('D', 'big');
+           c clob; b blob; r raw(100); n integer; d integer; s integer; l integer := 0; w integer;
+           procedure check_that(what varchar2, so boolean) is
+           begin if so is null or not so then raise_application_error(-20001, what); end if; end;
+         begin
+           dbms_lob.open(f, dbms_lob.file_readonly);
+           check_that('open', dbms_lob.isopen(f) = 1 and dbms_lob.fileisopen(g) = 0);
+           check_that('substr', utl_raw.cast_to_varchar2(dbms_lob.substr(f, 3, 1)) = 'one');
+           check_that('instr', dbms_lob.instr(f, utl_raw.cast_to_raw('two')) = 12);
+           check_that('instr from', dbms_lob.instr(f, utl_raw.cast_to_raw('o'), 2) = 14);
+           check_that('instr nth', dbms_lob.instr(f, utl_raw.cast_to_raw('o'), 1, 3) = 0);
+           n := 100;
+           dbms_lob.read(f, n, 12, r);
+           check_that('read', n = 3 and utl_raw.cast_to_varchar2(r) = 'two');
+           begin
+             n := 1; dbms_lob.read(f, n, 15, r); check_that('beyond', false);
+           exception when no_data_found then null;
+           end;
+           dbms_lob.createtemporary(c, true);
+           d := 1; s := 1;
+           dbms_lob.loadclobfromfile(c, f, dbms_lob.lobmaxsize, d, s, nls_charset_id('AL32UTF8'), l, w);
+           check_that('clob', c = 'one äöü two' and d = 12 and s = 15 and w = 0);
+           dbms_lob.fileopen(g);
+           d := dbms_lob.getlength(c) + 1; s := 1;
+           dbms_lob.loadclobfromfile(c, g, 2, d, s, 31, l, w);
+           check_that('latin', c = 'one äöü twoaä' and w = 0);
+           s := 1; d := 1;
+           dbms_lob.loadclobfromfile(c, g, 2, d, s, 0, l, w);
+           check_that('warning', w = dbms_lob.warn_inconvertible_char);
+           check_that('compare', dbms_lob.compare(f, f, dbms_lob.lobmaxsize) = 0);
+           check_that('less', dbms_lob.compare(g, f, 10) = -1);
+           dbms_lob.fileopen(h);
+           dbms_lob.createtemporary(b, true);
+           d := 1; s := 1;
+           dbms_lob.loadblobfromfile(b, h, dbms_lob.lobmaxsize, d, s);
+           check_that('blob', dbms_lob.getlength(b) = 1000000 and d = 1000001 and s = 1000001);
+           check_that('same', dbms_lob.instr(h, dbms_lob.substr(b, 300, 999000), 900000) > 0);
+           dbms_lob.loadfromfile(b, h, 4, 1, 252);
+           check_that('loaded', dbms_lob.substr(b, 4) = hextoraw('00010203'));
+           begin
+             dbms_lob.loadfromfile(b, f, 15); check_that('too much', false);
+           exception when others then check_that(sqlerrm, sqlcode = -22993);
+           end;
+           begin
+             dbms_lob.loadfromfile(b, f, 1, 1, 15); check_that('beyond', false);
+           exception when others then check_that(sqlerrm, sqlcode = -22994);
+           end;
+           begin
+             dbms_lob.open(f, dbms_lob.lob_readwrite); check_that('read only', false);
+           exception when dbms_lob.invalid_argval then null;
+           end;
+           dbms_lob.fileclose(f);
+           begin
+             n := 1; dbms_lob.read(f, n, 1, r); check_that('closed', false);
+           exception when dbms_lob.unopened_file then null;
+           end;
+           dbms_lob.filecloseall;
+           check_that('all', dbms_lob.fileisopen(h) = 0);
+           begin
+             for i in 1 .. 11 loop
+               f := bfilename('D', 'f' || i); check_that('none', dbms_lob.fileexists(f) = 0);
+             end loop;
+           end;
+         end;",
+    );
+    for n in 1..=11 {
+        std::fs::write(inside.join(format!("f{n}")), "").expect("a file");
+    }
+    let many = "declare f bfile; begin for i in 1 .. 11 loop f := bfilename('D', 'f' || i); dbms_lob.fileopen(f); \
+        end loop; end;";
+    assert!(refused(&mut a, many).contains("ORA-22290"));
+    run(&mut a, "begin dbms_lob.filecloseall; end;");
+    // A locator gives no right to its file.
+    run(&mut a, "create table t (f bfile)");
+    run(&mut a, "insert into t values (bfilename('D', 'x.txt'))");
+    run(&mut a, "commit");
+    run(&mut a, "grant select on t to bb");
+    assert!(refused(&mut b, "select dbms_lob.getlength(f) from ba.t").contains("ORA-22286"));
+    assert_eq!(one(&mut a, "select dbms_lob.getlength(f) from t"), "14");
+    drop(instance);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
 /// Test vectors of RFC 1321, RFC 4231 and FIPS 197.
 #[test]
 fn hashes_and_ciphers_are_those_of_the_standards() {

@@ -13,6 +13,10 @@ use types::{DataType, Ora, Result, Value};
 pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
     let def = functions::lookup(name).ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
     def.check_args(args.len()).map_err(|e| e.at(pos))?;
+    // Only DBMS_LOB takes the locator of a file.
+    if args.iter().any(|a| a.ty == DataType::Bfile) {
+        return Err(crate::typing::inconsistent("-", DataType::Bfile.name(), pos));
+    }
     if matches!(name, "TO_CHAR" | "TO_NCHAR")
         && let Some(digits) = crate::typing::with_digits(args.clone())
     {

@@ -127,7 +127,7 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     {
         return Ok(e);
     }
-    if *ty == DataType::Blob && e.ty == DataType::Blob {
+    if matches!(ty, DataType::Blob | DataType::Bfile) && e.ty == *ty {
         return Ok(e);
     }
     let is_blob_of_raw = *ty == DataType::Blob && from == Class::Raw;

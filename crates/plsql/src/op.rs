@@ -798,7 +798,8 @@ fn family(ty: &DataType) -> u8 {
         DataType::BinaryFloat => 8,
         DataType::BinaryDouble => 9,
         DataType::Clob | DataType::Nclob => 10,
-        DataType::Blob | DataType::Bfile => 11,
+        DataType::Blob => 11,
+        DataType::Bfile => 14,
         _ => 0,
     }
 }

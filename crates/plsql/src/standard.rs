@@ -13,6 +13,9 @@ pub fn exists(name: &str) -> bool {
 pub fn resolve(name: &str, args: &[DataType]) -> Result<Option<(&'static FnDef, DataType)>> {
     let Some(f) = functions::lookup(name) else { return Ok(None) };
     f.check_args(args.len())?;
+    if args.contains(&DataType::Bfile) {
+        return Err(types::Ora::with(932, &[&"-", &DataType::Bfile.name()]));
+    }
     let ty = f.return_type(args)?;
     Ok(Some((f, ty)))
 }

@@ -238,6 +238,8 @@ pub enum Class {
     Raw,
     Rowid,
     Boolean,
+    /// A BFILE.
+    File,
     Composite,
 }
 
@@ -257,7 +259,8 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Timestamp { .. } => Class::Timestamp,
         DataType::IntervalYm { .. } => Class::IntervalYm,
         DataType::IntervalDs { .. } => Class::IntervalDs,
-        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => Class::Raw,
+        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob => Class::Raw,
+        DataType::Bfile => Class::File,
         DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
         DataType::Cursor | DataType::Named(_) => Class::Composite,
@@ -268,7 +271,7 @@ pub fn class(ty: &DataType) -> Class {
 pub fn variant(ty: &DataType) -> u8 {
     match ty {
         DataType::Clob | DataType::Nclob | DataType::Blob | DataType::BinaryDouble => 1,
-        DataType::Timestamp { zone: Zone::WithTimeZone, .. } | DataType::Bfile => 2,
+        DataType::Timestamp { zone: Zone::WithTimeZone, .. } => 2,
         DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. } => 3,
         _ => 0,
     }
@@ -283,7 +286,7 @@ pub fn assignable(from: Class, to: Class) -> bool {
     match (from, to) {
         (Null, Composite) | (Composite, _) | (_, Composite) => false,
         (Null, _) => true,
-        (Boolean, _) | (_, Boolean) => false,
+        (Boolean | File, _) | (_, Boolean | File) => false,
         (Text, _) | (_, Text) => true,
         (Number, Float) | (Float, Number) | (Date, Timestamp) | (Timestamp, Date) => true,
         _ => false,
@@ -308,6 +311,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::BinaryFloat, DataType::BinaryFloat)
         | (DataType::Clob, DataType::Clob)
         | (DataType::Blob, DataType::Blob)
+        | (DataType::Bfile, DataType::Bfile)
         // Any text is accepted, and a long one is not copied.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,

@@ -213,6 +213,7 @@ pub(crate) fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<Str
             DataType::Timestamp { digits, .. } => text_of(value, &with_digits(&settings.nls, digits)),
             _ => text_of(value, &settings.nls),
         },
+        Value::Raw(locator) if field.data_type == DataType::Bfile => types::bfile::shown(locator),
         other => text_of(other, &settings.nls),
     };
     let text = cut(settings, &field.data_type, &text);

@@ -172,6 +172,7 @@ impl DataType {
                 interval.map(Value::IntervalDs)
             }
             DataType::Boolean if matches!(value, Value::Boolean(_)) => return Ok(()),
+            DataType::Bfile if matches!(value, Value::Raw(_)) => return Ok(()),
             DataType::Named(ty) if matches!(value, Value::Composite(c) if c.ty == ty) => return Ok(()),
             DataType::Boolean | DataType::Cursor | DataType::Bfile | DataType::Named(_) => {
                 return Err(value.mismatch(self));

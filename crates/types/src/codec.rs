@@ -200,7 +200,7 @@ pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Res
             value.set_text(text);
             return Ok(());
         }
-        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob => {
+        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => {
             value.set_raw(bytes);
             return Ok(());
         }

@@ -9,6 +9,7 @@
 extern crate self as types;
 
 mod assign;
+pub mod bfile;
 pub mod codec;
 mod convert;
 mod datatype;
@@ -28,6 +29,7 @@ mod number;
 mod numbered;
 pub mod row;
 pub mod sorting;
+mod stored_lob;
 pub mod urowid;
 mod value;
 mod zone;
@@ -44,5 +46,6 @@ pub use named::{Attribute, TypeDef, TypeShape};
 pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};
+pub use stored_lob::{LOB_ID_BYTES, LOB_KEY_BYTES, StoredLob};
 pub use value::{Composite, FloatTest, Lob, Value, compare_padded, parse_hex, write_hex};
 pub use zone::{Moment, Period, RELEASE as ZONES_RELEASE, Region, TimeZone, version as zones_version};

@@ -1,7 +1,8 @@
 //! The row-piece format: column count, then length and bytes of each column.
 //!
 //! The count is one byte, or 0xFF and two bytes (little end first) for 255 columns and more. A length is one byte up to
-//! 250, 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. Trailing NULLs may be left out.
+//! 250, 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. 0xFC and one byte are the length of
+//! the locator of a value that is stored apart. Trailing NULLs may be left out.
 
 /// A stored column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,14 +10,17 @@
 pub enum Column<'a> {
     Null,
     Bytes(&'a [u8]),
+    /// The locator of a LOB that is stored apart from the row.
+    Out(&'a [u8]),
 }
 
 impl<'a> Column<'a> {
-    /// Returns the bytes, `None` for NULL.
+    /// Returns the bytes, `None` for NULL. Those of a LOB that is stored apart are its locator: a reader of LOBs looks
+    /// for [`Column::Out`] first.
     pub fn bytes(self) -> Option<&'a [u8]> {
         match self {
             Column::Null => None,
-            Column::Bytes(b) => Some(b),
+            Column::Bytes(b) | Column::Out(b) => Some(b),
         }
     }
 }
@@ -51,6 +55,12 @@ impl<'a> RowWriter<'a> {
     pub fn bytes(&mut self, bytes: &[u8]) {
         put_length(self.out, bytes.len());
         self.out.extend_from_slice(bytes)
+    }
+    /// Appends the locator of a value that is stored apart.
+    pub fn out(&mut self, locator: &[u8]) {
+        self.out.push(OUT);
+        self.out.push(u8::try_from(locator.len()).expect("a locator is short"));
+        self.out.extend_from_slice(locator)
     }
     /// Appends a number, encoded.
     #[inline]
@@ -127,6 +137,7 @@ pub fn rewrite(
 }
 
 const MAX_SHORT: usize = 250;
+const OUT: u8 = 0xFC;
 
 /// The number of bytes in which the length of a column is stored, for a column of `len` bytes.
 #[inline]
@@ -202,6 +213,12 @@ impl<'a> RowReader<'a> {
                 (u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize, rest)
             }
             len if len as usize <= MAX_SHORT => (len as usize, rest),
+            OUT => {
+                let (&len, rest) = rest.split_first()?;
+                let (locator, rest) = rest.split_at_checked(len.into())?;
+                self.rest = rest;
+                return Some(Column::Out(locator));
+            }
             _ => return None,
         };
         let (bytes, rest) = rest.split_at_checked(len)?;
@@ -242,6 +259,25 @@ mod tests {
             }
         }
         out
+    }
+
+    #[test]
+    fn a_locator_is_told_from_a_value_and_kept_by_a_rewrite() {
+        let mut out = Vec::new();
+        let mut w = RowWriter::new(&mut out, 3);
+        w.bytes(b"a");
+        w.out(b"place");
+        w.bytes(b"c");
+        let r = RowReader::new(&out).unwrap();
+        assert_eq!(r.column(1), Some(Column::Out(b"place")));
+        assert_eq!(r.column(2), Some(Column::Bytes(b"c")));
+        assert_eq!(RowReader::length(&out), Some(out.len()));
+        let mut new = Vec::new();
+        rewrite(&out, &[0], &mut new, |_, w| w.bytes(b"longer")).unwrap();
+        assert_eq!(RowReader::new(&new).unwrap().column(1), Some(Column::Out(b"place")));
+        for len in 0..out.len() {
+            assert_eq!(RowReader::length(&out[..len]), None, "{len}");
+        }
     }
 
     fn column() -> impl Strategy<Value = Option<Vec<u8>>> {

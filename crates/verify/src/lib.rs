@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod files;
+mod lobs;
 mod objects;
 mod report;
 mod undo;

@@ -1,6 +1,7 @@
 //! Tables, clusters, indexes and constraints, as the dictionary describes them.
 
 use crate::files::Space;
+use crate::lobs;
 use crate::report::Progress;
 use crate::report::Report;
 use block::{BlockKind, SegmentKind};
@@ -13,7 +14,7 @@ use instance::Storage;
 use process::Process;
 use session::Session;
 use std::rc::Rc;
-use types::{ObjectId, Ora, Rdba, Result, RowReader, Rowid, Value, codec};
+use types::{Column, ObjectId, Ora, Rdba, Result, RowReader, Rowid, StoredLob, Value, codec};
 
 /// Most faults of one kind in one object that are listed; a further line counts the rest.
 const LISTED_MAX: usize = 20;
@@ -49,6 +50,8 @@ struct Rows<'a> {
     partition: Option<(&'a Partitioning, usize)>,
     /// Rows whose key belongs to another partition.
     strays: u64,
+    /// The locators of LOBs in segments, by column.
+    lobs: Vec<(usize, StoredLob)>,
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -99,6 +102,7 @@ impl<'a> Rows<'a> {
             key: Vec::new(),
             partition: None,
             strays: 0,
+            lobs: Vec::new(),
         }
     }
 
@@ -111,9 +115,14 @@ impl<'a> Rows<'a> {
         let mut value = Value::Null;
         // Base tables of a database created before a column was added have rows without it.
         let there = if Base::of_object(self.table.object).is_some() { reader.count() } else { usize::MAX };
-        for column in self.table.columns.iter().take(there) {
+        for (at, column) in self.table.columns.iter().enumerate().take(there) {
             let piece =
                 reader.next_column().ok_or_else(|| format!("its bytes are damaged at column {}", column.name))?;
+            if let Column::Out(locator) = piece {
+                let lob = StoredLob::read(locator).ok_or_else(|| format!("column {}: no locator", column.name))?;
+                self.lobs.push((at, lob));
+                continue;
+            }
             match piece.bytes() {
                 Some(bytes) if !column.hidden => codec::decode_into(bytes, &column.data_type, &mut value)
                     .map_err(|e| format!("column {}: {e}", column.name))?,
@@ -236,6 +245,32 @@ impl Walk<'_> {
         }
         for (index, entries) in table.indexes.iter().zip(std::mem::take(&mut rows.entries)) {
             self.index(table, index, heap.data_object, entries, complete);
+        }
+        self.lobs(table, &rows.lobs, complete);
+    }
+
+    /// Checks the segments of the LOB columns against the locators in the rows.
+    fn lobs(&mut self, table: &TableDef, named: &[(usize, StoredLob)], complete: bool) {
+        for lob in &table.lobs {
+            let name = quoted("LOB", &table.owner, &lob.name);
+            let segment = &lob.segment;
+            if self.is_offline(Some(segment.tablespace)) {
+                self.report.note(format!("{name} is in a tablespace or file that is offline and was not checked"));
+                continue;
+            }
+            if !self.segment(&name, segment.header, segment.data_object, lobs::SEGMENT_KIND) {
+                continue;
+            }
+            let of_column = named.iter().filter(|(at, _)| *at == lob.column).map(|(_, lob)| *lob);
+            let of_column: Vec<StoredLob> = of_column.collect();
+            let faults = match lobs::stored(self.p, self.storage, lob) {
+                Ok(have) if complete => lobs::faults(&table.name, &have, &of_column),
+                Ok(_) => Vec::new(),
+                Err(what) => vec![what],
+            };
+            for what in faults.into_iter().take(LISTED_MAX) {
+                self.report.fault(Some(segment.header), &name, what);
+            }
         }
     }
 
@@ -525,6 +560,7 @@ impl Walk<'_> {
                 }
             };
             known.extend(table.indexes.iter().map(|i| i.segment.header));
+            known.extend(table.lobs.iter().map(|lob| lob.segment.header));
             let local = table.indexes.iter().filter_map(|i| i.local.as_ref());
             known.extend(local.flat_map(|local| local.iter()).map(|part| part.segment.header));
         }

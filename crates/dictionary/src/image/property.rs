@@ -26,6 +26,10 @@ pub const IND_FUNCTION_BASED: i64 = 16;
 pub const IND_TEMPORARY: i64 = 32;
 /// Created for a key constraint, with which it is dropped.
 pub const IND_OF_KEY: i64 = 4096;
+/// DISABLE STORAGE IN ROW, of the segment of a LOB column.
+pub const IND_LOB_NOT_IN_ROW: i64 = 128;
+/// TYPE# of such a segment in IND$.
+pub const IND_TYPE_LOB: i64 = 8;
 /// A local index: INDPART$ has its segments.
 pub const IND_LOCAL: i64 = 64;
 /// FLAGS of TAB$: the table has or had virtual columns. NULL for all other tables, so that the index has no entry

@@ -19,7 +19,7 @@ impl Image {
         if let Some(def) = self.made.borrow().tables.get(&table.object.0) {
             return Ok(def.clone());
         }
-        let indexes = if base.indexes().is_empty() { Vec::new() } else { self.indexes(table.object)? };
+        let indexes = if base.indexes().is_empty() { Vec::new() } else { self.indexes(table.object)?.0 };
         let segment = SegmentRef {
             tablespace: 0,
             header: self.moment.header(base),
@@ -37,6 +37,7 @@ impl Image {
             columns,
             organization: Organization::Heap(segment),
             indexes,
+            lobs: Vec::new(),
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             triggers: Vec::new(),
@@ -81,7 +82,7 @@ impl Image {
             pctfree: as_u32(&row[tab::PCTFREE]) as u8,
             initrans: as_u32(&row[tab::INITRANS]) as u8,
         };
-        let mut indexes = self.indexes(def.object)?;
+        let (mut indexes, lobs) = self.indexes(def.object)?;
         let cluster = as_u32(&row[tab::BOBJ]);
         let organization = if cluster != 0 {
             let missing = || Ora::internal(format_args!("[cluster {cluster}]"));
@@ -111,6 +112,7 @@ impl Image {
             owner: self.user_name(def.owner_id),
             name: def.name.clone(),
             indexes,
+            lobs,
             constraints: self.constraints(def.object),
             referenced_by: self.referenced_by(def.object),
             triggers: if on(property::TAB_TRIGGERS) { self.triggers(def.object, &columns) } else { Vec::new() },
@@ -148,16 +150,27 @@ impl Image {
         rows.iter().map(column).collect()
     }
 
-    fn indexes(&self, table: ObjectId) -> Result<Vec<Rc<IndexDef>>> {
-        let mut list = Vec::new();
+    /// The indexes of a table, and the segments of its LOB columns.
+    fn indexes(&self, table: ObjectId) -> Result<(Vec<Rc<IndexDef>>, Vec<LobDef>)> {
+        let (mut list, mut lobs) = (Vec::new(), Vec::new());
         for row in self.rows(Base::Ind, ind::BO, table.0) {
             let object = ObjectId(as_u32(&row[ind::OBJ]));
-            if let Some(def) = self.object(object) {
-                list.push(Rc::new(self.make_index(def, &row)?));
+            let Some(def) = self.object(object) else { continue };
+            let index = self.make_index(def, &row)?;
+            if as_i64(&row[ind::TYPE]) != Some(property::IND_TYPE_LOB) {
+                list.push(Rc::new(index));
+                continue;
             }
+            let Some(IndexKey::Column(column)) = index.columns.first().map(|c| c.key.clone()) else {
+                return Err(Ora::internal(format_args!("[LOB {object}]")));
+            };
+            let bits = as_i64(&row[ind::PROPERTY]).unwrap_or(0);
+            let in_row = bits & property::IND_LOB_NOT_IN_ROW == 0;
+            lobs.push(LobDef { object, name: index.name, column, segment: index.segment, in_row });
         }
         list.sort_by_key(|index| index.object);
-        Ok(list)
+        lobs.sort_by_key(|lob| lob.column);
+        Ok((list, lobs))
     }
 
     fn make_index(&self, def: &ObjectDef, row: &Row) -> Result<IndexDef> {

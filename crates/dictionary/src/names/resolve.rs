@@ -144,6 +144,7 @@ impl SessionCatalog {
             columns,
             organization: Organization::Fixed(id),
             indexes: Vec::new(),
+            lobs: Vec::new(),
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             triggers: Vec::new(),

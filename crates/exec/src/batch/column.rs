@@ -568,7 +568,9 @@ pub fn decode(ty: &DataType, spans: &[Span], arena: &[u8]) -> Result<Column> {
         | DataType::Long
         | DataType::Clob
         | DataType::Nclob => Data::Text(without_nulls(spans, &nulls)),
-        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob => Data::Raw(without_nulls(spans, &nulls)),
+        DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => {
+            Data::Raw(without_nulls(spans, &nulls))
+        }
         ty => {
             let mut values = Vec::with_capacity(spans.len());
             for s in spans {

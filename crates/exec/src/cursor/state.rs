@@ -320,5 +320,7 @@ pub(super) fn fits(value: &Value, ty: &BindType) -> bool {
         Value::Lob(_) => return false,
         Value::Null => return true,
     };
-    is == expected || (is == Class::Text && expected == Class::Lob) || (is == Class::Raw && *ty == Some(DataType::Blob))
+    is == expected
+        || (is == Class::Text && expected == Class::Lob)
+        || (is == Class::Raw && matches!(ty, Some(DataType::Blob | DataType::Bfile)))
 }

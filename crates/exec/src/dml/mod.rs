@@ -14,6 +14,7 @@ mod locks;
 mod merge;
 mod row;
 mod statement;
+mod stored_lobs;
 mod update;
 mod writer;
 

@@ -9,6 +9,7 @@ use super::batch::Batch;
 use super::fire::Firings;
 use super::keys::{Child, Parent};
 use super::later::Later;
+use super::stored_lobs::StoredLobs;
 use crate::batch::KeptRow;
 use crate::batch::column::{Column, Data, NULL, Span};
 use crate::builder::Builder;
@@ -81,6 +82,7 @@ pub struct Writer {
     pub(super) firings: Firings,
     pub(super) row: Vec<u8>,
     key: Vec<u8>,
+    lobs: StoredLobs,
     pub(super) batch: Batch,
     later: Later,
     /// The memory of noted changes, of rows to be inserted, and of found rows.
@@ -158,6 +160,7 @@ impl Writer {
             firings: Firings::of(&t.firings),
             row: Vec::new(),
             key: Vec::new(),
+            lobs: StoredLobs::of(&t.table),
             batch: Batch::default(),
             later: Later::default(),
             held: Held::default(),
@@ -257,7 +260,11 @@ impl Writer {
         let stored = (0..self.new.len()).rev().find(has_value).map_or(0, |i| i + 1);
         let mut w = RowWriter::new(&mut self.row, stored);
         for (i, &r) in self.new[..stored].iter().enumerate() {
-            if is_virtual(i) { w.null() } else { w.value(m.value(r)) }
+            match self.lobs.locator(i) {
+                _ if is_virtual(i) => w.null(),
+                Some(locator) => w.out(locator),
+                None => w.value(m.value(r)),
+            }
         }
     }
 
@@ -292,6 +299,10 @@ impl Writer {
         }
         self.make_virtuals(false, m, cx)?;
         self.check(false, m, cx)?;
+        if !self.lobs.is_empty() {
+            self.lobs.begin();
+            self.lobs.place(None, &self.new, m, cx)?;
+        }
         self.encode(m);
         Ok(())
     }
@@ -299,6 +310,7 @@ impl Writer {
     /// Whether rows may be inserted in batches: computing a row never needs the outcome of an earlier one.
     pub fn takes_batches(&self) -> bool {
         let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches() && self.rows_may_wait();
+        let plain = plain && self.lobs.is_empty();
         matches!(self.storage, Storage::Heap(_) | Storage::Partitioned(_)) && self.only.is_none() && plain
     }
 
@@ -392,6 +404,12 @@ impl Writer {
             &with_virtuals
         };
         self.check(true, m, cx)?;
+        if !self.lobs.is_empty() {
+            if !self.lobs.lock(&self.storage, row, seen, cx)? {
+                return Ok(None);
+            }
+            self.lobs.place(Some(columns), &self.new, m, cx)?;
+        }
         self.encode(m);
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
@@ -426,6 +444,9 @@ impl Writer {
             }
         } else if self.storage.update(cx, row, &self.row, seen)? != heap::RowOutcome::Done {
             return Ok(None);
+        }
+        if !self.lobs.is_empty() {
+            self.lobs.remove_old(cx)?;
         }
         for (n, i) in self.indexes.iter().enumerate() {
             if !moved && !i.touches(columns) {
@@ -463,7 +484,7 @@ impl Writer {
         // An index under construction may not have the entry yet.
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
-        let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
+        let single = !built || !self.virtuals.is_empty() || !self.lobs.is_empty() || (alone && !deleting);
         matches!(self.storage, Storage::Heap(_)) && !single && self.rows_may_wait()
     }
 
@@ -692,8 +713,14 @@ impl Writer {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
+        if !self.lobs.is_empty() && !self.lobs.lock(&self.storage, row, seen, cx)? {
+            return Ok(false);
+        }
         if self.storage.delete(cx, row, seen)? != heap::RowOutcome::Done {
             return Ok(false);
+        }
+        if !self.lobs.is_empty() {
+            self.lobs.remove_all(cx)?;
         }
         self.make_old_virtuals(m, cx)?;
         for i in &self.indexes {

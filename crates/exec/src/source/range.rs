@@ -105,7 +105,7 @@ impl RangePath {
         loop {
             while let Some((rowid, row, key)) = ahead.pop() {
                 if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
-                    decode(row, At::Rowid(rowid), into.columns, into.rowid, m)?;
+                    decode(row, At::Rowid(rowid), (into.columns, into.rowid), None, m, cx)?;
                     if into.keeps {
                         bytes.clear();
                         bytes.extend_from_slice(row);
@@ -191,12 +191,12 @@ impl RangePath {
             }
             if self.recheck.is_empty() {
                 if index.matches(row, entry.key, &mut m.scratch)? {
-                    decode(row, at, columns, rowid_reg, m)?;
+                    decode(row, at, (columns, rowid_reg), None, m, cx)?;
                     return Ok(true);
                 }
                 continue;
             }
-            decode(row, at, columns, rowid_reg, m)?;
+            decode(row, at, (columns, rowid_reg), None, m, cx)?;
             if is_sure(&entry, m.snapshot(), &mut self.verdict, cx)
                 || makes_key(&self.recheck, index, entry.key, m, cx)?
             {

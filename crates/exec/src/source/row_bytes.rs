@@ -1,12 +1,13 @@
 //! Decoding the bytes of rows into registers.
 
 use crate::ctx::ExecCtx;
+use crate::lob_store;
 use crate::machine::Machine;
 use crate::measure::by_rowid;
 use crate::table::{At, Storage};
 use plan::Reg;
 use txn::Snapshot;
-use types::row::RowReader;
+use types::row::{Column, RowReader};
 use types::{DataType, Ora, Result, Value, codec};
 
 /// A column to decode: position in the row, register and type. In row order.
@@ -31,14 +32,16 @@ pub(super) fn fetch(
     by_rowid(cx, |cx| storage.fetch(cx, at, s, row))
 }
 
-/// Decodes the wanted columns of a row into their registers.
+/// Decodes the wanted columns of a row into their registers. A LOB that is stored apart is read as of `moment`, or the
+/// statement's snapshot.
 #[inline]
 pub(super) fn decode(
     bytes: &[u8],
     at: At<'_>,
-    columns: &[Wanted],
-    rowid_reg: Option<Reg>,
+    (columns, rowid_reg): (&[Wanted], Option<Reg>),
+    moment: Option<&Snapshot>,
     m: &mut Machine,
+    cx: &ExecCtx<'_>,
 ) -> Result<()> {
     if let Some(r) = rowid_reg {
         at.put(m, r);
@@ -52,10 +55,13 @@ pub(super) fn decode(
         }
         let stored = reader.next_column().ok_or_else(damaged)?;
         at += 1;
-        let value = &mut m.regs[*reg as usize];
-        match stored.bytes() {
-            Some(bytes) => codec::decode_into(bytes, ty, value)?,
-            None => *value = Value::Null,
+        match stored {
+            Column::Bytes(bytes) => codec::decode_into(bytes, ty, &mut m.regs[*reg as usize])?,
+            Column::Null => m.regs[*reg as usize] = Value::Null,
+            Column::Out(locator) => {
+                let seen = moment.copied().unwrap_or(*m.snapshot());
+                lob_store::load(locator, ty, &seen, cx, &mut m.regs[*reg as usize])?;
+            }
         }
     }
     Ok(())

@@ -264,7 +264,7 @@ impl Scan {
                 continue;
             };
             if !self.filter.is_empty() {
-                decode(bytes, at, &self.columns, self.rowid, m)?;
+                decode(bytes, at, (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
                 if !all_true(&self.filter, m, cx)? {
                     cx.check_cancel()?;
                     continue;
@@ -473,7 +473,14 @@ impl Scan {
         let (rowid, bytes) = match &mut self.path {
             Path::Versions(scan) => {
                 let Some(version) = scan.next(cx.shared.heap, cx.p)? else { return Ok(false) };
-                decode(&version.row, At::Rowid(version.rowid), &self.columns, self.rowid, m)?;
+                decode(
+                    &version.row,
+                    At::Rowid(version.rowid),
+                    (&self.columns, self.rowid),
+                    self.moment.as_ref(),
+                    m,
+                    cx,
+                )?;
                 for (pseudo, reg) in &self.pseudos {
                     let value = pseudo_of(*pseudo, &version, cx);
                     m.put(*reg, value);
@@ -490,7 +497,7 @@ impl Scan {
             },
             Path::Rows(scan) | Path::RowRange(_, scan) => match scan.next(cx.shared.btree, cx.p)? {
                 Some((key, row)) => {
-                    decode(row, At::Key(key), &self.columns, self.rowid, m)?;
+                    decode(row, At::Key(key), (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
                     return Ok(true);
                 }
                 None => return Ok(false),
@@ -501,7 +508,7 @@ impl Scan {
                 if !fetch(&self.storage, At::Key(key), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
-                decode(&self.row, At::Key(key), &self.columns, self.rowid, m)?;
+                decode(&self.row, At::Key(key), (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
                 return Ok(true);
             }
             Path::Hash { rows, at, .. } => {
@@ -519,7 +526,7 @@ impl Scan {
                 if !fetch(&self.storage, at.at(), &snapshot, &mut self.row, cx)? {
                     return Ok(false);
                 }
-                decode(&self.row, at.at(), &self.columns, self.rowid, m)?;
+                decode(&self.row, at.at(), (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
                 return Ok(true);
             }
             Path::Unique { index, key, found, .. } => loop {
@@ -527,7 +534,7 @@ impl Scan {
                 let snapshot = seen_as_of(&self.moment, m);
                 let there = fetch(&self.storage, At::Rowid(rowid), &snapshot, &mut self.row, cx)?;
                 if there && index.matches(&self.row, key, &mut m.scratch)? {
-                    decode(&self.row, At::Rowid(rowid), &self.columns, self.rowid, m)?;
+                    decode(&self.row, At::Rowid(rowid), (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
                     return Ok(true);
                 }
             },
@@ -536,7 +543,7 @@ impl Scan {
                 return r.advance(&self.storage, into, &mut self.row, m, cx);
             }
         };
-        decode(bytes, At::Rowid(rowid), &self.columns, self.rowid, m)?;
+        decode(bytes, At::Rowid(rowid), (&self.columns, self.rowid), self.moment.as_ref(), m, cx)?;
         if self.keeps {
             self.row.clear();
             self.row.extend_from_slice(bytes);

@@ -125,6 +125,7 @@ fn table_def(
         columns,
         organization,
         indexes: Vec::new(),
+        lobs: Vec::new(),
         constraints,
         referenced_by: Vec::new(),
         triggers: Vec::new(),

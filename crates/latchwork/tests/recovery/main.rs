@@ -9,6 +9,7 @@ mod dictionary;
 mod file_io;
 mod files;
 mod fork;
+mod lobs;
 mod media;
 mod prepared;
 mod undo_tablespaces;

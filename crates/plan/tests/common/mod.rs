@@ -49,6 +49,7 @@ fn table(name: &str, rows: u64) -> TableDef {
         columns,
         organization: Organization::Heap(segment(ObjectId(1))),
         indexes: vec![index(&format!("{name}_PK"), true, &[0]), index(&format!("{name}_IX"), false, &[3, 2])],
+        lobs: Vec::new(),
         constraints: Vec::new(),
         referenced_by: Vec::new(),
         triggers: Vec::new(),

@@ -83,7 +83,7 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn text_operand(&mut self, e: &Expr) -> CResult<Val> {
         let v = self.operand(e, None)?;
         match v.ty.class() {
-            Class::Boolean | Class::Composite => Err(self.pls(306, &[&"||"], e.pos)),
+            Class::Boolean | Class::File | Class::Composite => Err(self.pls(306, &[&"||"], e.pos)),
             _ => Ok(self.shown(v)),
         }
     }
@@ -133,7 +133,8 @@ impl<W: World> Compiler<'_, W> {
             return Ok(false);
         }
         let (x, y) = (a.ty.class(), b.ty.class());
-        let fits = x != Class::Composite && y != Class::Composite && (assignable(x, y) || assignable(y, x));
+        let has_order = |c| !matches!(c, Class::Composite | Class::File);
+        let fits = has_order(x) && has_order(y) && (assignable(x, y) || assignable(y, x));
         if !fits {
             let name = match op {
                 Cmp::Eq => "=",
@@ -231,7 +232,7 @@ fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
     let numeric = |c| matches!(c, Number | Text | Null | Float);
     let (x, y) = (a.class(), b.class());
     Some(match (op, x, y) {
-        (_, Boolean | Composite, _) | (_, _, Boolean | Composite) => return None,
+        (_, Boolean | File | Composite, _) | (_, _, Boolean | File | Composite) => return None,
         (Arith::Add | Arith::Sub | Arith::Mul, Number, Number) if integer(a) && integer(b) => Ty::INTEGER,
         (_, Float, c) | (_, c, Float) if numeric(c) => Ty::of(DataType::BinaryDouble),
         (Arith::Add | Arith::Sub, Date, Number | Text) | (Arith::Add, Number | Text, Date) => Ty::of(DataType::Date),

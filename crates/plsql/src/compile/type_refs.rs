@@ -206,6 +206,7 @@ impl<W: World> Compiler<'_, W> {
             },
             "LONG RAW" => DataType::Raw { len: 32760 },
             "BLOB" => DataType::Blob,
+            "BFILE" => DataType::Bfile,
             "BOOLEAN" => DataType::Boolean,
             "DATE" => DataType::Date,
             "ROWID" | "UROWID" => DataType::Rowid,

@@ -6,7 +6,9 @@
 
 use super::args::Args;
 use super::charset::Charset;
+use super::lob_args::{amount, change, content, count, no_locator, place, source, start, wrong};
 use super::lob_content::{byte_of, filler, part_of, splice, units};
+use super::lob_files as files;
 use super::package::*;
 use crate::machine::scalar;
 use crate::world::World;
@@ -21,6 +23,20 @@ package! {
        call constant pls_integer := 12; session constant pls_integer := 10;
        default_csid constant integer := 0; default_lang_ctx constant integer := 0;
        no_warning constant integer := 0; warn_inconvertible_char constant integer := 1;
+       file_readonly constant binary_integer := 0; transaction constant pls_integer := 11;
+       opt_compress constant pls_integer := 1; opt_encrypt constant pls_integer := 2;
+       opt_deduplicate constant pls_integer := 4; compress_off constant pls_integer := 0;
+       compress_on constant pls_integer := 1; encrypt_off constant pls_integer := 0;
+       encrypt_on constant pls_integer := 2; deduplicate_off constant pls_integer := 0;
+       deduplicate_on constant pls_integer := 4;
+       invalid_argval exception; pragma exception_init(invalid_argval, -21560);
+       access_error exception; pragma exception_init(access_error, -22925);
+       noexist_directory exception; pragma exception_init(noexist_directory, -22285);
+       nopriv_directory exception; pragma exception_init(nopriv_directory, -22286);
+       invalid_directory exception; pragma exception_init(invalid_directory, -22287);
+       operation_failed exception; pragma exception_init(operation_failed, -22288);
+       unopened_file exception; pragma exception_init(unopened_file, -22289);
+       open_toomany exception; pragma exception_init(open_toomany, -22290);
        procedure append(dest_lob in out nocopy clob, src_lob clob);
        procedure append(dest_lob in out nocopy blob, src_lob blob);
        procedure close(lob_loc in out nocopy clob);
@@ -67,6 +83,52 @@ package! {
        procedure converttoclob(dest_lob in out nocopy clob, src_blob blob, amount integer,
          dest_offset in out integer, src_offset in out integer, blob_csid number, lang_context in out integer,
          warning out integer);
+       procedure loadfromfile(dest_lob in out nocopy clob, src_lob bfile, amount integer, dest_offset integer default 1,
+         src_offset integer default 1);
+       procedure loadfromfile(dest_lob in out nocopy blob, src_lob bfile, amount integer, dest_offset integer default 1,
+         src_offset integer default 1);
+       procedure loadblobfromfile(dest_lob in out nocopy blob, src_bfile bfile, amount integer,
+         dest_offset in out integer, src_offset in out integer);
+       procedure loadclobfromfile(dest_lob in out nocopy clob, src_bfile bfile, amount integer,
+         dest_offset in out integer, src_offset in out integer, bfile_csid number, lang_context in out integer,
+         warning out integer);
+       procedure fileopen(file_loc in out nocopy bfile, open_mode binary_integer default 0);
+       procedure fileclose(file_loc in out nocopy bfile);
+       procedure filecloseall;
+       function fileexists(file_loc bfile) return integer;
+       function fileisopen(file_loc bfile) return integer;
+       procedure filegetname(file_loc bfile, dir_alias out varchar2, filename out varchar2);
+       procedure open(file_loc in out nocopy bfile, open_mode binary_integer default 0);
+       procedure close(file_loc in out nocopy bfile);
+       function isopen(file_loc bfile) return integer;
+       function getlength(file_loc bfile) return integer;
+       procedure read(file_loc bfile, amount in out nocopy integer, offset integer, buffer out raw);
+       function substr(file_loc bfile, amount integer default 32767, offset integer default 1) return raw;
+       function instr(file_loc bfile, pattern raw, offset integer default 1, nth integer default 1) return integer;
+       function compare(file_1 bfile, file_2 bfile, amount integer, offset_1 integer default 1,
+         offset_2 integer default 1) return integer;
+       function get_storage_limit(lob_loc clob) return integer;
+       function get_storage_limit(lob_loc blob) return integer;
+       function issecurefile(lob_loc clob) return boolean;
+       function issecurefile(lob_loc blob) return boolean;
+       function getoptions(lob_loc clob, option_types pls_integer) return pls_integer;
+       function getoptions(lob_loc blob, option_types pls_integer) return pls_integer;
+       procedure setoptions(lob_loc in out nocopy clob, option_types pls_integer, options pls_integer);
+       procedure setoptions(lob_loc in out nocopy blob, option_types pls_integer, options pls_integer);
+       function getcontenttype(lob_loc clob) return varchar2;
+       function getcontenttype(lob_loc blob) return varchar2;
+       procedure setcontenttype(lob_loc in out nocopy clob, contenttype varchar2);
+       procedure setcontenttype(lob_loc in out nocopy blob, contenttype varchar2);
+       procedure fragment_delete(lob_loc in out nocopy clob, amount integer, offset integer);
+       procedure fragment_delete(lob_loc in out nocopy blob, amount integer, offset integer);
+       procedure fragment_insert(lob_loc in out nocopy clob, amount integer, offset integer, buffer varchar2);
+       procedure fragment_insert(lob_loc in out nocopy blob, amount integer, offset integer, buffer raw);
+       procedure fragment_move(lob_loc in out nocopy clob, amount integer, src_offset integer, dest_offset integer);
+       procedure fragment_move(lob_loc in out nocopy blob, amount integer, src_offset integer, dest_offset integer);
+       procedure fragment_replace(lob_loc in out nocopy clob, old_amount integer, new_amount integer, offset integer,
+         buffer varchar2);
+       procedure fragment_replace(lob_loc in out nocopy blob, old_amount integer, new_amount integer, offset integer,
+         buffer raw);
      end;";
     "APPEND" 1 => |c| run("APPEND", false, c),
     "APPEND" 2 => |c| run("APPEND", true, c),
@@ -106,12 +168,68 @@ package! {
     "WRITEAPPEND" 2 => |c| run("WRITEAPPEND", true, c),
     "CONVERTTOBLOB" 1 => |c| run("CONVERTTOBLOB", false, c),
     "CONVERTTOCLOB" 1 => |c| run("CONVERTTOCLOB", false, c),
+    "LOADFROMFILE" 1 => |c| files::load(c, false),
+    "LOADFROMFILE" 2 => |c| files::load(c, true),
+    "LOADBLOBFROMFILE" 1 => files::load_blob,
+    "LOADCLOBFROMFILE" 1 => files::load_clob,
+    "FILEOPEN" 1 => files::open,
+    "FILECLOSE" 1 => |c| files::close(c, "FILECLOSE"),
+    "FILECLOSEALL" 1 => files::close_all,
+    "FILEEXISTS" 1 => files::exists,
+    "FILEISOPEN" 1 => files::is_open,
+    "FILEGETNAME" 1 => files::get_name,
+    "OPEN" 3 => files::open,
+    "CLOSE" 3 => |c| files::close(c, "FILECLOSE"),
+    "ISOPEN" 3 => files::is_open,
+    "GETLENGTH" 3 => files::get_length,
+    "READ" 3 => files::read,
+    "SUBSTR" 3 => files::substr,
+    "INSTR" 3 => files::instr,
+    "COMPARE" 3 => files::compare,
+    "GET_STORAGE_LIMIT" 1 => storage_limit,
+    "GET_STORAGE_LIMIT" 2 => storage_limit,
+    "ISSECUREFILE" 1 => is_securefile,
+    "ISSECUREFILE" 2 => is_securefile,
+    "GETOPTIONS" 1 => of_securefiles,
+    "GETOPTIONS" 2 => of_securefiles,
+    "SETOPTIONS" 1 => of_securefiles,
+    "SETOPTIONS" 2 => of_securefiles,
+    "GETCONTENTTYPE" 1 => of_securefiles,
+    "GETCONTENTTYPE" 2 => of_securefiles,
+    "SETCONTENTTYPE" 1 => of_securefiles,
+    "SETCONTENTTYPE" 2 => of_securefiles,
+    "FRAGMENT_DELETE" 1 => of_securefiles,
+    "FRAGMENT_DELETE" 2 => of_securefiles,
+    "FRAGMENT_INSERT" 1 => of_securefiles,
+    "FRAGMENT_INSERT" 2 => of_securefiles,
+    "FRAGMENT_MOVE" 1 => of_securefiles,
+    "FRAGMENT_MOVE" 2 => of_securefiles,
+    "FRAGMENT_REPLACE" 1 => of_securefiles,
+    "FRAGMENT_REPLACE" 2 => of_securefiles,
 }
 
 /// The most that one call reads or writes.
 const BUFFER_MAX: usize = 32_767;
 /// The result of GETCHUNKSIZE: the usable bytes of an Oracle block of 8 KB.
 const CHUNK_BYTES: i64 = 8132;
+
+/// GET_STORAGE_LIMIT: the most bytes of a LOB.
+fn storage_limit<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
+    source(&c.a, 0)?;
+    Ok(count(functions::LOB_MAX))
+}
+
+/// ISSECUREFILE. LOBs are stored in their rows.
+fn is_securefile<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
+    source(&c.a, 0)?;
+    Ok(Value::Boolean(false))
+}
+
+/// The subprograms for SecureFiles only.
+fn of_securefiles<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
+    source(&c.a, 0)?;
+    Err(Ora::new(43856).into())
+}
 
 /// Runs a subprogram for a CLOB, or for a BLOB; OUT arguments are changed in place.
 fn run<W: World>(name: &str, binary: bool, c: &mut Call<'_, W>) -> Run<Value> {
@@ -265,53 +383,8 @@ fn run<W: World>(name: &str, binary: bool, c: &mut Call<'_, W>) -> Run<Value> {
     Ok(Value::Null)
 }
 
-fn count(n: usize) -> Value {
-    Value::Number(Number::from_u64(n as u64))
-}
-
 fn temporary(content: Value, binary: bool) -> Value {
     Value::Lob(Arc::new(Lob::temporary(content, binary)))
-}
-
-/// The error for a NULL LOB.
-fn no_locator() -> Ora {
-    scalar::value_error("invalid LOB locator specified: ORA-22275")
-}
-
-fn wrong(argument: u32) -> Ora {
-    Ora::with(21560, &[&argument])
-}
-
-/// The LOB to read; `None` for NULL.
-fn content<'a>(a: &'a Args<'_>, at: usize) -> Result<Option<&'a Value>> {
-    match a.value(at) {
-        Value::Null => Ok(None),
-        Value::Lob(lob) if lob.home == LobHome::Freed => Err(Ora::new(22275)),
-        value => Ok(Some(value.content())),
-    }
-}
-
-fn source<'a>(a: &'a Args<'_>, at: usize) -> Result<&'a Value> {
-    content(a, at)?.ok_or_else(no_locator)
-}
-
-/// An amount, at least 1; an amount beyond the LOB stands for the rest.
-fn amount(a: &Args<'_>, at: usize) -> Result<usize> {
-    let n = a.number(at).ok_or_else(|| wrong(at as u32 + 1))?;
-    if n < Number::from_i64(1) {
-        return Err(wrong(at as u32 + 1));
-    }
-    Ok(n.trunc(0).as_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
-}
-
-/// An offset from 1 as an index from 0.
-fn place(a: &Args<'_>, at: usize) -> Result<usize> {
-    amount(a, at).map(|n| n - 1)
-}
-
-/// Like [`place`], for an offset that SQL may omit: the default is the first position.
-fn start(a: &Args<'_>, at: usize) -> Result<usize> {
-    if a.is_given(at) { place(a, at) } else { Ok(0) }
 }
 
 /// The first `amount` units of a buffer, which must have as many.
@@ -323,51 +396,6 @@ fn buffer(a: &Args<'_>, (amount_at, at): (usize, usize), binary: bool) -> Result
         return Err(wrong(amount_at as u32 + 1));
     }
     Ok(part_of(value, 0, wanted))
-}
-
-/// Changes the LOB in the first argument.
-fn change<W: World>(
-    w: &mut W,
-    a: &mut Args<'_>,
-    binary: bool,
-    edit: &mut dyn FnMut(&mut Value) -> Result<()>,
-) -> Result<()> {
-    let mut lob = a.take(0);
-    let result = change_value(w, &mut lob, binary, edit);
-    a.set(0, lob);
-    result
-}
-
-fn change_value<W: World>(
-    w: &mut W,
-    value: &mut Value,
-    binary: bool,
-    edit: &mut dyn FnMut(&mut Value) -> Result<()>,
-) -> Result<()> {
-    match value {
-        Value::Null => return Err(no_locator()),
-        Value::EmptyLob => return Err(Ora::new(22275)),
-        Value::Lob(lob) => {
-            if lob.open == Some(false) {
-                return Err(Ora::new(22294));
-            }
-            match lob.home {
-                LobHome::Freed => return Err(Ora::new(22275)),
-                LobHome::Temporary => edit(&mut Arc::make_mut(lob).content)?,
-                LobHome::Row(row) => {
-                    let content = w.write_lob(&row, edit)?;
-                    *value = Value::Lob(Arc::new(Lob { content, binary: lob.binary, home: lob.home, open: lob.open }));
-                }
-            }
-        }
-        _ => {
-            let mut lob = Lob::temporary(std::mem::take(value), binary);
-            let result = edit(&mut lob.content);
-            *value = Value::Lob(Arc::new(lob));
-            result?;
-        }
-    }
-    Ok(())
 }
 
 /// Changes the session's state of the LOB in the first argument.

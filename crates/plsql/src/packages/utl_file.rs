@@ -3,16 +3,14 @@
 //! A location is a directory object on which the user has READ or WRITE, and its path is in one of the directories of
 //! the parameter `utl_file_dir`. Buffers of writers are written at FFLUSH, FCLOSE and the end of the session.
 
+use super::directories::{Refused, find};
 use super::package::*;
-use super::queries::{quoted, rows};
-use super::sql_names::NAME_MAX;
 use crate::datum::Rec;
 use crate::world::World;
 use os::user_files::{Access, Directory};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
 use std::rc::Rc;
 use types::Result;
 
@@ -108,31 +106,12 @@ fn opening(e: &std::io::Error) -> Ora {
 /// # Errors
 /// ORA-29280 for an unknown directory object, ORA-29289 without the privilege or outside `utl_file_dir`.
 fn directory<W: World>(w: &mut W, location: &str, privilege: &str) -> Result<Directory> {
-    if location.len() > NAME_MAX {
-        return Err(Ora::new(29280));
-    }
-    let name = quoted(location);
-    let query = format!("select directory_path from sys.all_directories where directory_name = {name}");
-    let path = match rows(w, &query)?.into_iter().next().as_deref() {
-        Some([Value::Text(path)]) => PathBuf::from(path),
-        _ => return Err(Ora::new(29280)),
-    };
-    let query = format!(
-        "select 1 from dual where sys_context('USERENV', 'CURRENT_USER') = 'SYS' or exists (select 1 from \
-         sys.all_tab_privs p where p.table_schema = 'SYS' and p.table_name = {name} and p.type = 'DIRECTORY' and \
-         p.privilege = {} and (p.grantee in (sys_context('USERENV', 'CURRENT_USER'), 'PUBLIC') or p.grantee in (select \
-         role from sys.session_roles)))",
-        quoted(privilege)
-    );
-    if rows(w, &query)?.is_empty() {
-        return Err(Ora::new(29289));
-    }
-    let roots = match w.database_says("utl_file_dir")? {
-        Value::Text(list) => list.split(',').map(|root| PathBuf::from(root.trim())).collect(),
-        _ => Vec::new(),
-    };
-    let roots: Vec<PathBuf> = roots.into_iter().filter(|root| root.is_absolute()).collect();
-    Directory::open(&path, &roots).map_err(|e| opening(&e))?.ok_or_else(|| Ora::new(29289))
+    find(w, location, privilege).map_err(|e| match e {
+        Refused::Unknown => Ora::new(29280),
+        Refused::Denied => Ora::new(29289),
+        Refused::System(e) => opening(&e),
+        Refused::Own(e) => e,
+    })
 }
 
 /// The number of the file in an argument.

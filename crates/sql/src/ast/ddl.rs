@@ -76,6 +76,22 @@ pub struct SegmentOptions {
     pub other: Vec<String>,
 }
 
+/// `LOB (c, …) STORE AS …`, without the options that change nothing here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LobStorage {
+    pub columns: Vec<Ident>,
+    /// The name of the segment.
+    pub name: Option<Ident>,
+    /// Whether the columns get segments: STORE AS. MODIFY LOB changes options only.
+    pub stores: bool,
+    /// ENABLE and DISABLE STORAGE IN ROW.
+    pub in_row: Option<bool>,
+    pub tablespace: Option<Ident>,
+    /// The first option that would have to change how the values are stored: COMPRESS, DEDUPLICATE.
+    pub unsupported: Option<Pos>,
+    pub pos: Pos,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
     pub name: Name,
@@ -84,6 +100,7 @@ pub struct CreateTable {
     pub constraints: Vec<ConstraintSpec>,
     pub organization: TableOrganization,
     pub options: SegmentOptions,
+    pub lobs: Vec<LobStorage>,
     pub partitioning: Option<Box<PartitionBy>>,
     pub as_query: Option<Box<Query>>,
     pub pos: Pos,
@@ -612,6 +629,8 @@ pub enum AlterTableAction {
         options: SegmentOptions,
         keep: bool,
     },
+    /// `LOB (c) STORE AS …` after ADD and MOVE, and `MODIFY LOB (c) (…)`.
+    Lob(LobStorage),
     /// `[NO]MINIMIZE RECORDS_PER_BLOCK`.
     MinimizeRecords(bool),
     /// `SHRINK SPACE [COMPACT] [CASCADE]`.

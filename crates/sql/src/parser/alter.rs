@@ -217,14 +217,20 @@ impl Parser<'_> {
             () if self.eat_word("MOVE") => {
                 let mut keep = self.eat_word("ONLINE");
                 let mut options = SegmentOptions::default();
+                let mut lobs = Vec::new();
                 loop {
                     if self.eat_words(&["UPDATE", "INDEXES"]) {
                         keep = true;
+                    } else if let Some(lob) = self.lob_storage()? {
+                        lobs.push(AlterTableAction::Lob(lob));
                     } else if !self.segment_option(&mut options)? {
                         break;
                     }
                 }
-                AlterTableAction::Move { options, keep }
+                // The table's new tablespace is known when the LOBs are looked at.
+                actions.push(AlterTableAction::Move { options, keep });
+                actions.append(&mut lobs);
+                return Ok(());
             }
             () if self.at_word("SHRINK") => {
                 let pos = self.pos();
@@ -285,11 +291,17 @@ impl Parser<'_> {
             // Columns come first, because constraints may name them.
             actions.insert(0, AlterTableAction::AddColumns(columns));
         }
+        while let Some(lob) = self.lob_storage()? {
+            actions.push(AlterTableAction::Lob(lob));
+        }
         Ok(())
     }
 
     fn alter_table_modify(&mut self) -> Result<AlterTableAction> {
         self.bump();
+        if self.at_word("LOB") && self.kind_ahead(1, TokenKind::LeftParen) {
+            return self.modified_lob().map(AlterTableAction::Lob);
+        }
         if let Some(target) = self.constraint_ref()? {
             let here = self.pos();
             let tail = self.constraint_tail()?;

@@ -100,6 +100,7 @@ impl Parser<'_> {
             constraints: Vec::new(),
             organization: TableOrganization::Heap,
             options: SegmentOptions::default(),
+            lobs: Vec::new(),
             partitioning: None,
             as_query: None,
             pos,
@@ -165,7 +166,8 @@ impl Parser<'_> {
                 () if self.at_word("PARTITION") => {
                     table.partitioning = Some(Box::new(self.partition_by()?));
                 }
-                () if self.at_word("LOB") || self.at_word("NESTED") || self.at_word("VARRAY") => {
+                () if self.at_word("LOB") => table.lobs.extend(self.lob_storage()?),
+                () if self.at_word("NESTED") || self.at_word("VARRAY") => {
                     return Err(Ora::unsupported().at(self.pos().0));
                 }
                 () => {

@@ -126,7 +126,7 @@ impl Parser<'_> {
     }
 
     /// `STORAGE (INITIAL 1M NEXT 1M BUFFER_POOL KEEP ...)`.
-    fn storage_clause(&mut self) -> Result<Vec<(String, String)>> {
+    pub(super) fn storage_clause(&mut self) -> Result<Vec<(String, String)>> {
         const WORDS: &[&str] = &[
             "INITIAL",
             "NEXT",
