@@ -26,6 +26,7 @@ mod drop;
 mod drop_statement;
 mod edition;
 mod entries;
+mod event_trigger;
 mod expression;
 mod files;
 mod gather;

@@ -294,12 +294,14 @@ base_tables! {
     /// Triggers. TYPE# is [`crate::TriggerKind`]; UPDATE$, INSERT$ and DELETE$ are 1 for the events. Lists of quoted
     /// names ([`crate::quoted`]): UPDATECOLS the columns of UPDATE OF; NEWIN, NEWOUT and OLDIN the columns of the new
     /// row that the body reads and assigns, and of the old row that it reads; FOLLOWS the triggers of that clause.
+    /// A trigger on a schema or the database has BASEOBJECT 0, its events as bits in SYS_EVTS, and the schema's owner
+    /// in SCHEMA#.
     Trigger "TRIGGER$" 81 trigger {
         OBJ "OBJ#" N, TYPE "TYPE#" N, BASEOBJECT N, ENABLED N,
         UPDATE "UPDATE$" N, INSERT "INSERT$" N, DELETE "DELETE$" N,
         REFOLDNAME V(128), REFNEWNAME V(128), DEFINITION V(4000), WHENCLAUSE V(4000), ACTION "ACTION#" V(32767),
         UPDATECOLS V(32767), NEWIN V(32767), NEWOUT V(32767), OLDIN V(32767), FOLLOWS V(4000),
-        PROPERTY N,
+        PROPERTY N, EVENTS "SYS_EVTS" N, SCHEMA "SCHEMA#" N,
     }
     /// Directories.
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }

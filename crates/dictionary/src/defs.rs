@@ -111,10 +111,13 @@ types::numbered! {
         /// INSTEAD OF, of a view.
         InsteadOfRow = 4,
         Compound = 5,
+        /// On a schema or the database.
+        BeforeEvent = 6,
+        AfterEvent = 7,
     }
 }
 
-/// A trigger of a table or a view.
+/// A trigger of a table, a view, a schema or the database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TriggerDef {
     pub object: ObjectId,
@@ -131,6 +134,10 @@ pub struct TriggerDef {
     pub assigns: Vec<u16>,
     /// The sections of a compound trigger.
     pub points: u8,
+    /// The events of a trigger on a schema or the database, as bits of their numbers.
+    pub events: u32,
+    /// The owner of the schema that the trigger is on.
+    pub schema: Option<UserId>,
 }
 
 impl TriggerDef {

@@ -63,7 +63,7 @@ pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};
 pub use handle::{Dictionary, Picture};
-pub use image::{Image, quoted, trigger_path, unquoted};
+pub use image::{Image, NO_BASE, quoted, trigger_path, unquoted};
 pub use layout::{DictionaryConfig, DictionaryLayout};
 pub use logons::{Account, LogonState};
 pub use names::{Access, Named, Principal, SessionCatalog};

@@ -28,6 +28,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_SESSION", &[UserId::PUBLIC]),
     ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_SQL", &[UserId::PUBLIC]),
+    ("DBMS_STANDARD", &[UserId::PUBLIC]),
     ("DBMS_STATS", &[UserId::PUBLIC]),
     ("DBMS_TRANSACTION", &[UserId::PUBLIC]),
     ("DBMS_TYPES", &[UserId::PUBLIC]),

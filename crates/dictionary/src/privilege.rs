@@ -49,6 +49,7 @@ system_privileges! {
     CreateMaterializedView 172 "CREATE MATERIALIZED VIEW", CreateAnyDirectory 177 "CREATE ANY DIRECTORY",
     DropAnyDirectory 178 "DROP ANY DIRECTORY", CreateType 180 "CREATE TYPE", CreateAnyType 181 "CREATE ANY TYPE",
     AlterAnyType 182 "ALTER ANY TYPE", DropAnyType 183 "DROP ANY TYPE", ExecuteAnyType 184 "EXECUTE ANY TYPE",
+    AdministerDatabaseTrigger 188 "ADMINISTER DATABASE TRIGGER",
     QueryRewrite 194 "QUERY REWRITE", FlashbackAnyTable 235 "FLASHBACK ANY TABLE", SelectAnyDictionary 237 "SELECT ANY DICTIONARY",
     DebugConnectSession 238 "DEBUG CONNECT SESSION", DebugAnyProcedure 241 "DEBUG ANY PROCEDURE",
     GrantAnyObjectPrivilege 244 "GRANT ANY OBJECT PRIVILEGE", AnalyzeAnyDictionary 262 "ANALYZE ANY DICTIONARY", Advisor 263 "ADVISOR", CreateJob 265 "CREATE JOB",

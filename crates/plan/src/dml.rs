@@ -1256,7 +1256,7 @@ fn firing(table: &TableDef, event: TriggerEvent, set: &[u16]) -> Option<Firing> 
             TriggerKind::BeforeRow => &mut firing.before_row,
             TriggerKind::AfterRow => &mut firing.after_row,
             TriggerKind::AfterStatement => &mut firing.after,
-            TriggerKind::InsteadOfRow => continue,
+            TriggerKind::InsteadOfRow | TriggerKind::BeforeEvent | TriggerKind::AfterEvent => continue,
         };
         list.push(listed(None));
         if *kind == TriggerKind::BeforeRow {

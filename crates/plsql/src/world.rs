@@ -7,6 +7,7 @@
 use crate::code::{Block, Owner};
 use crate::datum::Datum;
 use crate::errors::CompileError;
+use crate::event::EventFacts;
 use crate::op::SqlColumns;
 use crate::requests::{
     AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
@@ -151,6 +152,10 @@ pub trait World {
     /// The trigger with that number, and its table; `None` if it does not exist.
     fn stored_trigger(&mut self, _trigger: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
         Ok(None)
+    }
+    /// The event for which a trigger on a schema or the database runs.
+    fn event(&self) -> Option<Rc<EventFacts>> {
+        None
     }
     /// The table with that number, for a trigger on it.
     fn trigger_table(&mut self, _table: u32) -> Result<Option<TriggerTable>> {

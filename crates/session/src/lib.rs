@@ -25,6 +25,8 @@ mod core;
 mod cursors;
 mod ddl_call;
 mod edition;
+mod event_facts;
+mod event_triggers;
 mod explain;
 mod fetch;
 mod flashback;

@@ -493,6 +493,7 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             Flow::Continue
         }
         Request::Logoff { commit } => {
+            crate::event_triggers::logoff(core, cx);
             // Without a transaction there is no commit to count.
             let ended = match cx.session.txn.is_active() {
                 false => Ok(()),

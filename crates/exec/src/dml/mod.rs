@@ -17,6 +17,6 @@ mod statement;
 mod update;
 mod writer;
 
-pub use fire::When;
+pub use fire::{When, in_trigger};
 pub use locks::TableLocks;
 pub use statement::Dml;

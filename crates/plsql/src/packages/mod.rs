@@ -21,6 +21,7 @@ mod dbms_rowid;
 mod dbms_session;
 mod dbms_shared_pool;
 mod dbms_sql;
+mod dbms_standard;
 mod dbms_stats;
 mod dbms_transaction;
 mod dbms_types;
@@ -53,7 +54,7 @@ mod utl_match;
 mod utl_raw;
 
 pub use list::{is_built_in, names, specification};
-pub(crate) use list::{is_native, native, random_number, reads_unknown, run};
+pub(crate) use list::{is_native, native, random_number, reads_unknown, run, standard_member};
 pub(crate) use package::Blocks;
 pub(crate) use types::package_type;
 pub use types::type_source;
