@@ -58,8 +58,8 @@ pub fn deadlocks(a: &dyn Administrator) {
     }
 }
 
-/// Writes the error of a trigger on a schema or the database, which nobody else gets, to the session's trace file, and a
-/// note about it to the alert log.
+/// Writes the error of a trigger on a schema or the database, which nobody else gets, to the session's trace file, and
+/// a note about it to the alert log.
 pub fn failed_trigger(a: &dyn Administrator, error: &Ora) {
     let (time, file) = (time(), file(a));
     append(&file, &format!("*** {time}\n{}\n", lines(&error.to_string())));

@@ -51,7 +51,7 @@ pub fn require_database(work: &Work<'_>, object: ObjectId, target: &Target, alte
     }
 }
 
-/// Removes the triggers of others on a schema that is dropped. Those of the dropped `owner` go with the owner's objects.
+/// Removes the triggers of others on a schema that is dropped. Those of its owner go with the owner's objects.
 pub fn remove_of_schema(work: &mut Work<'_>, owner: UserId, name: &str) -> Result<()> {
     for trigger in work.image.event_triggers() {
         if trigger.schema == Some(owner) && trigger.owner != name {

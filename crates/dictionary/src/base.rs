@@ -305,6 +305,8 @@ base_tables! {
     }
     /// Directories.
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
+    /// Application contexts: the package that sets the values of each.
+    Context "CONTEXT$" 263 context { OBJ "OBJ#" N, SCHEMA V(128), PACKAGE V(128), FLAGS N }
     /// Jobs of DBMS_JOB. FLAG 1 is broken.
     Job "JOB$" 110 job {
         JOB N, LOWNER V(128), POWNER V(128), COWNER V(128), LAST_DATE D,

@@ -585,6 +585,7 @@ types::numbered! {
         Type = 13,
         TypeBody = 14,
         Directory = 23,
+        Context = 44,
         TablePartition = 19,
         IndexPartition = 20,
         Edition = 57,
@@ -609,6 +610,7 @@ impl ObjectKind {
             ObjectKind::Type => "TYPE",
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
+            ObjectKind::Context => "CONTEXT",
             ObjectKind::Edition => "EDITION",
             ObjectKind::TablePartition => "TABLE PARTITION",
             ObjectKind::IndexPartition => "INDEX PARTITION",
@@ -623,6 +625,7 @@ impl ObjectKind {
             ObjectKind::PackageBody | ObjectKind::TypeBody => 2,
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
+            ObjectKind::Context => 21,
             ObjectKind::Edition => 64,
             // Partitions have the name of their table or index, which must not find them; the views show its name
             // space.

@@ -16,6 +16,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_CRYPTO", &[]),
     ("DBMS_DB_VERSION", &[UserId::PUBLIC]),
     ("DBMS_DEBUG_JDWP", &[UserId::PUBLIC]),
+    ("DBMS_ERRLOG", &[UserId::PUBLIC]),
     ("DBMS_FLASHBACK", &[ROLE_DBA]),
     ("DBMS_JOB", &[UserId::PUBLIC]),
     ("DBMS_LOB", &[UserId::PUBLIC]),

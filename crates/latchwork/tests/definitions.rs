@@ -241,3 +241,68 @@ fn a_session_that_waits_for_a_table_keeps_no_deleted_entries() {
         run(&mut holder, "commit");
     });
 }
+
+#[test]
+fn the_package_of_a_context_sets_its_values() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    for name in ["u", "v"] {
+        make_user(&mut dba, name);
+    }
+    run(&mut dba, "grant create any context, drop any context to u");
+    let mut user = log_on(&instance, "u");
+    for sql in [
+        "create context app using app_values",
+        "create package app_values is
+           procedure put(name varchar2, value varchar2);
+           procedure forget;
+         end;",
+        "create package body app_values is
+           procedure inner_put(name varchar2, value varchar2) is
+           begin
+             dbms_session.set_context('app', name, value);
+           end;
+           procedure put(name varchar2, value varchar2) is
+           begin
+             inner_put(name, value);
+           end;
+           procedure forget is
+           begin
+             dbms_session.clear_context('APP', attribute => 'two');
+           end;
+         end;",
+        "begin app_values.put('one', '1'); app_values.put('two', '2'); end;",
+    ] {
+        run(&mut user, sql);
+    }
+    let both = "select sys_context('app', 'ONE') || sys_context('APP', 'two') from dual";
+    assert_eq!(one(&mut user, both), "12");
+    run(&mut user, "begin app_values.forget; end;");
+    assert_eq!(one(&mut user, both), "1");
+    let text = refused(&mut user, "begin dbms_session.set_context('APP', 'one', '3'); end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    assert_eq!(one(&mut dba, both), "", "the values belong to a session");
+    let shown = "select namespace, schema, package from dba_context";
+    assert_eq!(words(&mut dba, shown), [["APP", "U", "APP_VALUES"]]);
+    for (sql, error) in [
+        ("create context app using other", "ORA-00955"),
+        ("create context userenv using other", "ORA-00955"),
+        ("create context sys_x using other", "ORA-28265"),
+        ("create context shared using other accessed globally", "ORA-03001"),
+        ("drop context nothing", "ORA-04043"),
+    ] {
+        let text = refused(&mut user, sql);
+        assert!(text.starts_with(error), "{sql}: {text}");
+    }
+    let mut other = log_on(&instance, "v");
+    for sql in ["create context mine using other", "drop context app"] {
+        let text = refused(&mut other, sql);
+        assert!(text.starts_with("ORA-01031"), "{sql}: {text}");
+    }
+    // With another package the first one is no longer trusted.
+    run(&mut user, "create or replace context app using v.other");
+    let text = refused(&mut user, "begin app_values.put('one', '4'); end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    run(&mut user, "drop context app");
+    assert_eq!(one(&mut dba, "select count(*) from dba_context"), "0");
+}

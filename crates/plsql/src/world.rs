@@ -512,7 +512,14 @@ pub trait World {
     /// DBMS_SESSION.SET_IDENTIFIER.
     fn set_identifier(&mut self, _client: &str) {}
     /// DBMS_SESSION.SET_CONTEXT, or without a value CLEAR_CONTEXT; without a name for the whole namespace.
-    fn change_context(&mut self, _namespace: &str, _name: Option<&str>, _value: Option<&str>) -> Result<()> {
+    /// `callers`: the units on the call stack.
+    fn change_context(
+        &mut self,
+        _namespace: &str,
+        _name: Option<&str>,
+        _value: Option<&str>,
+        _callers: &[String],
+    ) -> Result<()> {
         Err(Ora::unsupported())
     }
     /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number as reported to clients.

@@ -118,15 +118,31 @@ fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
-/// DBMS_SESSION.SET_CONTEXT, CLEAR_CONTEXT and CLEAR_ALL_CONTEXT. Namespaces other than CLIENTCONTEXT belong to
-/// packages, and the package would have to be on the call stack.
+/// DBMS_SESSION.SET_CONTEXT, CLEAR_CONTEXT and CLEAR_ALL_CONTEXT. A namespace other than CLIENTCONTEXT belongs to a
+/// package, which is among `callers`.
 ///
 /// # Errors
 /// ORA-01031 for another namespace; errors of [`crate::app_context::AppContexts::set`].
-pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
-    check_namespace(namespace).map_err(|_| Ora::new(1031))?;
+pub(crate) fn change(
+    core: &Core,
+    namespace: &str,
+    (name, value): (Option<&str>, Option<&str>),
+    callers: &[String],
+) -> Result<()> {
+    if check_namespace(namespace).is_err() {
+        let names = core.names()?;
+        let package = names.image().context_package(&namespace.to_uppercase());
+        names.image().checked()?;
+        let is_trusted = package.is_some_and(|(schema, package)| callers.contains(&format!("{schema}.{package}")));
+        if !is_trusted {
+            return Err(Ora::new(1031));
+        }
+    }
     match (name, value) {
         (Some(name), Some(value)) => core.contexts.set(namespace, name, value),
-        (name, _) => core.contexts.clear(namespace, name),
+        (name, _) => {
+            core.contexts.clear(namespace, name);
+            Ok(())
+        }
     }
 }

@@ -21,7 +21,8 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// Triggers on DDL fire before and after it (invariant 36).
 ///
 /// # Errors
-/// Errors of the statement and of its triggers; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
+/// Errors of the statement and of its triggers; ORA-00060 in a function that another DDL statement calls: each would
+/// wait for the other.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl, text: &str) -> Result<Option<Failure>> {
     let events = if core.defining.get() { None } else { DdlEvents::of(core, ddl, text)? };
     let Some(mut events) = events else { return defining(core, cx, &mut |cx| define(core, cx, ddl)) };

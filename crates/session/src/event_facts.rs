@@ -115,6 +115,9 @@ fn parts_of(ddl: &Ddl) -> Option<(Option<SystemEvent>, &'static str, Object<'_>)
         Ddl::CreateStored(create) => (E::Create, in_schema(create.kind.object_type(), &create.name)),
         Ddl::CreateTablespace(create) => (E::Create, of_database("TABLESPACE", &create.name.name)),
         Ddl::AlterTablespace(alter) => (E::Alter, of_database("TABLESPACE", &alter.name.name)),
+        Ddl::CreateContext(create) => {
+            (E::Create, Object { owner: Owner::User("SYS"), ..of_database("CONTEXT", &create.name.name) })
+        }
         Ddl::CreateDirectory(create) => {
             (E::Create, Object { owner: Owner::User("SYS"), ..of_database("DIRECTORY", &create.name.name) })
         }
@@ -199,6 +202,7 @@ fn dropped(drop: &DropObject) -> Object<'_> {
         DropKind::Role => of_database("ROLE", name.last()),
         DropKind::Tablespace => of_database("TABLESPACE", name.last()),
         DropKind::Directory => Object { owner: Owner::User("SYS"), ..of_database("DIRECTORY", name.last()) },
+        DropKind::Context => Object { owner: Owner::User("SYS"), ..of_database("CONTEXT", name.last()) },
         DropKind::Profile => of_database("PROFILE", name.last()),
         DropKind::AuditPolicy => of_database("AUDIT POLICY", name.last()),
         DropKind::Edition => of_database("EDITION", name.last()),

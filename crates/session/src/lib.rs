@@ -58,6 +58,7 @@ mod refusal;
 mod run;
 mod services;
 mod session;
+mod session_triggers;
 mod sessionless;
 mod shared_pool;
 mod sink;

@@ -660,8 +660,14 @@ impl plsql::World for World<'_> {
         self.core.p.session().client_identifier.set(client);
     }
 
-    fn change_context(&mut self, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
-        crate::context::change(self.core, namespace, name, value)
+    fn change_context(
+        &mut self,
+        namespace: &str,
+        name: Option<&str>,
+        value: Option<&str>,
+        callers: &[String],
+    ) -> Result<()> {
+        crate::context::change(self.core, namespace, (name, value), callers)
     }
 
     fn session_serial(&self) -> i64 {

@@ -120,6 +120,13 @@ impl Image {
         Some(ObjectId(as_u32(&row[trigger::BASEOBJECT])))
     }
 
+    /// The schema and the name of the package that sets the values of an application context.
+    pub fn context_package(&self, namespace: &str) -> Option<(String, String)> {
+        let object = self.find(UserId::SYS, ObjectKind::Context, namespace)?.object;
+        let row = self.rows(Base::Context, context::OBJ, object.0).pop()?;
+        Some((as_text(&row[context::SCHEMA]).to_owned(), as_text(&row[context::PACKAGE]).to_owned()))
+    }
+
     /// The triggers on schemas and the database, in the order in which they fire.
     pub fn event_triggers(&self) -> Vec<TriggerDef> {
         self.triggers(NO_BASE, &[])

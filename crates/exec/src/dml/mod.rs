@@ -8,6 +8,7 @@ mod fire;
 mod fire_row;
 mod insert;
 mod instead;
+mod error_log;
 pub(crate) mod keys;
 mod later;
 mod locks;

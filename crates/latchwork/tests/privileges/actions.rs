@@ -290,6 +290,7 @@ pub const ACTIONS: &[Action] = &[
     of_sys("select name from sys.obj$ for update"),
     Action { dba: false, ..catalog("begin sys.sp; end;", On::Package, &[]) },
     // The system.
+    system("create or replace context matrix_context using p", &[&["create any context"]]),
     // A trigger on the database, and one on another schema.
     system(
         "create or replace trigger et after startup on database begin null; end;",

@@ -60,18 +60,23 @@ fn clear_identifier<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     Ok(())
 }
 
+/// The units on the call stack.
+fn callers<W: World>(c: &Call<'_, W>) -> Vec<String> {
+    c.m.call_stack().into_iter().map(|(_, name)| name).collect()
+}
+
 fn set_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    c.w.change_context(c.a.text(0), Some(c.a.text(1)), Some(c.a.text(2)))?;
+    c.w.change_context(c.a.text(0), Some(c.a.text(1)), Some(c.a.text(2)), &callers(c))?;
     Ok(())
 }
 
 fn clear_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     let attribute = c.a.optional_text(2);
-    c.w.change_context(c.a.text(0), attribute.as_deref(), None)?;
+    c.w.change_context(c.a.text(0), attribute.as_deref(), None, &callers(c))?;
     Ok(())
 }
 
 fn clear_all_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    c.w.change_context(c.a.text(0), None, None)?;
+    c.w.change_context(c.a.text(0), None, None, &callers(c))?;
     Ok(())
 }

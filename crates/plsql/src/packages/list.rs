@@ -38,6 +38,7 @@ packages! {
     super::dbms_crypto,
     super::dbms_db_version,
     super::dbms_debug_jdwp,
+    super::dbms_errlog,
     super::dbms_flashback,
     super::dbms_job,
     super::dbms_lob,

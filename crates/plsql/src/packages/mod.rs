@@ -9,6 +9,7 @@ mod dbms_connection_pool;
 mod dbms_crypto;
 mod dbms_db_version;
 mod dbms_debug_jdwp;
+mod dbms_errlog;
 mod dbms_flashback;
 mod dbms_job;
 mod dbms_lob;

@@ -24,7 +24,8 @@ pub struct CheckedTrigger {
 }
 
 impl<C: 'static> Plsql<C> {
-    /// Compiles a trigger without storing it; `table` is 0 for one on a schema or the database. `source` begins at the word TRIGGER.
+    /// Compiles a trigger without storing it; `table` is 0 for one on a schema or the database. `source` begins at the
+    /// word TRIGGER.
     ///
     /// # Errors
     /// Those with which CREATE TRIGGER fails, and those of the dictionary.

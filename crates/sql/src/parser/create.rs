@@ -76,6 +76,17 @@ impl Parser<'_> {
             let path = self.string(1780)?;
             return Ok(Ddl::CreateDirectory(CreateDirectory { or_replace, name, path, pos }));
         }
+        if self.eat_word("CONTEXT") {
+            let name = self.ident(905)?;
+            self.expect_word("USING", 905)?;
+            let package = self.name(905)?;
+            // Values that other sessions see, and values that come from elsewhere.
+            if self.at_any(&["ACCESSED", "INITIALIZED"]) {
+                return Err(Ora::unsupported().at(self.pos().0));
+            }
+            self.expect_end(922)?;
+            return Ok(Ddl::CreateContext(CreateContext { or_replace, name, package, pos }));
+        }
         self.create_stored(or_replace, pos)
     }
 
