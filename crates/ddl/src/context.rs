@@ -12,7 +12,7 @@ const RESERVED: &[&str] = &["CLIENTCONTEXT", "USERENV"];
 
 /// CREATE CONTEXT. The package need not exist.
 pub fn create(work: &mut Work<'_>, create: &CreateContext) -> Result<()> {
-    let CreateContext { or_replace, name, package, pos } = create;
+    let CreateContext { or_replace, name, package, global, pos } = create;
     if !work.names.has(SystemPrivilege::CreateAnyContext) {
         return Err(Ora::new(1031).at(pos.0));
     }
@@ -37,11 +37,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateContext) -> Result<()> {
         }
     };
     let schema = package.qualifier().map_or_else(|| work.names.schema().1, str::to_owned);
-    work.change().insert(Base::Context, &[int(object.0), text(schema), text(package.last()), int(0)])?;
+    work.change()
+        .insert(Base::Context, &[int(object.0), text(schema), text(package.last()), int(u8::from(*global))])?;
     Ok(())
 }
 
-/// DROP CONTEXT. Sessions keep the values that they have until their end, where nobody sees them.
+/// DROP CONTEXT. The rows of a global context stay until the next value of one is set. Sessions keep the values that they have until their end, where nobody sees them.
 pub fn drop(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !work.names.has(SystemPrivilege::DropAnyContext) {
         return Err(Ora::new(1031).at(drop.pos.0));

@@ -307,6 +307,10 @@ base_tables! {
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
     /// Application contexts: the package that sets the values of each.
     Context "CONTEXT$" 263 context { OBJ "OBJ#" N, SCHEMA V(128), PACKAGE V(128), FLAGS N }
+    /// The values of contexts that are accessed globally. They end with the instance, whose start time they have.
+    Globalctx "GLOBALCTX$" 264 globalctx {
+        CONTEXT "CONTEXT#" N, STARTUP N, ATTRIBUTE V(128), VALUE V(4000), USERNAME V(128), CLIENT "CLIENT_ID" V(64),
+    }
     /// Jobs of DBMS_JOB. FLAG 1 is broken.
     Job "JOB$" 110 job {
         JOB N, LOWNER V(128), POWNER V(128), COWNER V(128), LAST_DATE D,
@@ -739,6 +743,7 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_TABPART_OBJ$", 486, Base::Tabpart, &["OBJ#"]),
     index("I_INDPART_BOPART$", 487, Base::Indpart, &["BO#"]),
     index("I_INDPART_OBJ$", 488, Base::Indpart, &["OBJ#"]),
+    index("I_CONTEXT", 512, Base::Context, &["OBJ#"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

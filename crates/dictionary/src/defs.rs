@@ -117,6 +117,16 @@ types::numbered! {
     }
 }
 
+/// An application context of CREATE CONTEXT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextDef {
+    pub object: ObjectId,
+    /// The package that sets the values, with its schema.
+    pub package: String,
+    /// All sessions share the values.
+    pub global: bool,
+}
+
 /// A trigger of a table, a view, a schema or the database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TriggerDef {

@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::thread::spawn;
 use client::Credentials;
+use std::thread::spawn;
 use support::{connect, log_on, make_user, one, refused, run, start, until, words};
 
 #[test]

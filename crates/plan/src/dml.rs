@@ -193,7 +193,18 @@ impl Compiler<'_> {
         let virtuals = self.virtuals_over(table, &new)?;
         let (virtuals_old, firings) = (Vec::new(), Vec::new());
         let table = table.clone();
-        Ok(Target { table, new, checks, foreign, children, virtuals, virtuals_old, firings, partition: None, error_log: None })
+        Ok(Target {
+            table,
+            new,
+            checks,
+            foreign,
+            children,
+            virtuals,
+            virtuals_old,
+            firings,
+            partition: None,
+            error_log: None,
+        })
     }
 
     /// Notes the triggers of an event of the statement. `set`: the columns that an UPDATE sets.

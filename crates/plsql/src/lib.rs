@@ -32,7 +32,7 @@ pub use event::EventFacts;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use op::SqlColumns;
 pub use requests::{
-    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
     ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 pub use session::{CheckedTrigger, Function};

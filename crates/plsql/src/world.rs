@@ -10,7 +10,7 @@ use crate::errors::CompileError;
 use crate::event::EventFacts;
 use crate::op::SqlColumns;
 use crate::requests::{
-    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
     ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 use dictionary::Access;
@@ -512,14 +512,7 @@ pub trait World {
     /// DBMS_SESSION.SET_IDENTIFIER.
     fn set_identifier(&mut self, _client: &str) {}
     /// DBMS_SESSION.SET_CONTEXT, or without a value CLEAR_CONTEXT; without a name for the whole namespace.
-    /// `callers`: the units on the call stack.
-    fn change_context(
-        &mut self,
-        _namespace: &str,
-        _name: Option<&str>,
-        _value: Option<&str>,
-        _callers: &[String],
-    ) -> Result<()> {
+    fn change_context(&mut self, _change: &ContextChange<'_>) -> Result<()> {
         Err(Ora::unsupported())
     }
     /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number as reported to clients.

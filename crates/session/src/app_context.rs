@@ -39,12 +39,7 @@ impl AppContexts {
     /// # Errors
     /// ORA-28106 for a name or a value that is too long, and for one value too many.
     pub fn set(&self, namespace: &str, name: &str, value: &str) -> Result<()> {
-        if name.is_empty() || name.len() > NAME_MAX {
-            return Err(Ora::with(28106, &[&2]));
-        }
-        if value.len() > VALUE_MAX {
-            return Err(Ora::with(28106, &[&3]));
-        }
+        check_value(name, value)?;
         let mut values = self.values.borrow_mut();
         let name = (namespace.to_uppercase(), name.to_uppercase());
         if values.len() >= VALUES_MAX && !values.contains_key(&name) {
@@ -65,6 +60,14 @@ impl AppContexts {
 /// ORA-28267 for a namespace that clients may not set.
 pub(crate) fn check_namespace(namespace: &str) -> Result<()> {
     if namespace.eq_ignore_ascii_case(CLIENT) { Ok(()) } else { Err(Ora::new(28267)) }
+}
+
+/// ORA-28106 for a name or a value that is too long.
+pub(crate) fn check_value(name: &str, value: &str) -> Result<()> {
+    if name.is_empty() || name.len() > NAME_MAX {
+        return Err(Ora::with(28106, &[&2]));
+    }
+    if value.len() > VALUE_MAX { Err(Ora::with(28106, &[&3])) } else { Ok(()) }
 }
 
 #[cfg(test)]

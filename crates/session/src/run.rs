@@ -33,12 +33,7 @@ pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text
     done
 }
 
-fn run_unaudited(
-    core: &Core,
-    cx: &mut ExecCtx<'_>,
-    statement: &Statement,
-    text: &str,
-) -> Result<Option<Failure>> {
+fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text: &str) -> Result<Option<Failure>> {
     use Statement::{Commit, Rollback, Savepoint};
     if !matches!(statement, Commit(_) | Rollback(_) | Savepoint(_)) {
         core.p.count(wait::Stat::ParseCountTotal, 1);

@@ -660,14 +660,8 @@ impl plsql::World for World<'_> {
         self.core.p.session().client_identifier.set(client);
     }
 
-    fn change_context(
-        &mut self,
-        namespace: &str,
-        name: Option<&str>,
-        value: Option<&str>,
-        callers: &[String],
-    ) -> Result<()> {
-        crate::context::change(self.core, namespace, (name, value), callers)
+    fn change_context(&mut self, change: &plsql::ContextChange<'_>) -> Result<()> {
+        crate::context::change(self.core, self.cx.session, change)
     }
 
     fn session_serial(&self) -> i64 {

@@ -336,7 +336,8 @@ mod tests {
     #[test]
     fn the_name_of_a_unit_leaves_its_own_places() {
         let e = Ora::new(1476).at_line("SCOTT.F", 3).at_line("SCOTT.T", 2).without_unit("SCOTT.T");
-        let lines = ["ORA-01476: divisor is equal to zero", "ORA-06512: at \"SCOTT.F\", line 3", "ORA-06512: at line 2"];
+        let lines =
+            ["ORA-01476: divisor is equal to zero", "ORA-06512: at \"SCOTT.F\", line 3", "ORA-06512: at line 2"];
         assert_eq!(e.to_string(), lines.join("\n"));
     }
 

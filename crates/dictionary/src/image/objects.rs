@@ -120,11 +120,12 @@ impl Image {
         Some(ObjectId(as_u32(&row[trigger::BASEOBJECT])))
     }
 
-    /// The schema and the name of the package that sets the values of an application context.
-    pub fn context_package(&self, namespace: &str) -> Option<(String, String)> {
+    /// The application context of a namespace.
+    pub fn context(&self, namespace: &str) -> Option<ContextDef> {
         let object = self.find(UserId::SYS, ObjectKind::Context, namespace)?.object;
         let row = self.rows(Base::Context, context::OBJ, object.0).pop()?;
-        Some((as_text(&row[context::SCHEMA]).to_owned(), as_text(&row[context::PACKAGE]).to_owned()))
+        let package = format!("{}.{}", as_text(&row[context::SCHEMA]), as_text(&row[context::PACKAGE]));
+        Some(ContextDef { object, package, global: as_i64(&row[context::FLAGS]) == Some(1) })
     }
 
     /// The triggers on schemas and the database, in the order in which they fire.

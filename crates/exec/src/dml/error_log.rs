@@ -9,8 +9,8 @@ use types::{Number, Ora, Result, Value};
 
 /// Errors of a row: of its constraints, of the lengths and types of its values, and of its partition.
 const OF_ROWS: &[u32] = &[
-    1, 1400, 1401, 1402, 1407, 1438, 1461, 1465, 1722, 1830, 1839, 1840, 1841, 1843, 1847, 1850, 1851, 1852, 1858, 1861,
-    1862, 2290, 2291, 2292, 12899, 14400, 14401, 14402, 30926,
+    1, 1400, 1401, 1402, 1407, 1438, 1461, 1465, 1722, 1830, 1839, 1840, 1841, 1843, 1847, 1850, 1851, 1852, 1858,
+    1861, 1862, 2290, 2291, 2292, 12899, 14400, 14401, 14402, 30926,
 ];
 
 /// The error log of a statement, with the number of rows that this execution has put there.

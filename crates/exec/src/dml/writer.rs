@@ -320,7 +320,8 @@ impl Writer {
     /// Whether a row may be changed after later rows have been computed. Triggers before a row do not see the table;
     /// only a foreign key to it could.
     fn rows_may_wait(&self) -> bool {
-        self.log.is_none() && (!self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty())
+        self.log.is_none()
+            && (!self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty())
     }
 
     /// Adds the row in the new registers to the batch. On an error, the batch must be flushed before it is raised: an
@@ -340,7 +341,12 @@ impl Writer {
 
     /// What the changed rows have left for the end of the statement.
     pub(super) fn mark(&self) -> Mark {
-        Mark { moved: self.moved.len(), rows: self.moved_rows.len(), orphans: self.orphans.len(), changes: self.changes }
+        Mark {
+            moved: self.moved.len(),
+            rows: self.moved_rows.len(),
+            orphans: self.orphans.len(),
+            changes: self.changes,
+        }
     }
 
     /// Forgets what a failed row has left since `mark`.

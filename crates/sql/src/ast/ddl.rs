@@ -513,6 +513,8 @@ pub struct CreateContext {
     pub or_replace: bool,
     pub name: Ident,
     pub package: Name,
+    /// `ACCESSED GLOBALLY`.
+    pub global: bool,
     pub pos: Pos,
 }
 

@@ -19,12 +19,7 @@ pub enum InsertKind {
         error_log: Option<Box<ErrorLog>>,
     },
     /// `INSERT ALL ... SELECT`: without WHEN the branches have no condition.
-    Multi {
-        first: bool,
-        branches: Vec<InsertBranch>,
-        otherwise: Vec<InsertInto>,
-        query: Box<Query>,
-    },
+    Multi { first: bool, branches: Vec<InsertBranch>, otherwise: Vec<InsertInto>, query: Box<Query> },
 }
 
 /// `LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT n]`.

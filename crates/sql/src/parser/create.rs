@@ -80,12 +80,13 @@ impl Parser<'_> {
             let name = self.ident(905)?;
             self.expect_word("USING", 905)?;
             let package = self.name(905)?;
-            // Values that other sessions see, and values that come from elsewhere.
-            if self.at_any(&["ACCESSED", "INITIALIZED"]) {
+            let global = self.eat_words(&["ACCESSED", "GLOBALLY"]);
+            // Values that come from elsewhere.
+            if self.at_word("INITIALIZED") {
                 return Err(Ora::unsupported().at(self.pos().0));
             }
             self.expect_end(922)?;
-            return Ok(Ddl::CreateContext(CreateContext { or_replace, name, package, pos }));
+            return Ok(Ddl::CreateContext(CreateContext { or_replace, name, package, global, pos }));
         }
         self.create_stored(or_replace, pos)
     }

@@ -28,11 +28,7 @@ impl Display for Returning {
 }
 
 /// RETURNING and LOG ERRORS.
-fn tail(
-    f: &mut Formatter<'_>,
-    returning: &Option<Returning>,
-    error_log: &Option<Box<ErrorLog>>,
-) -> fmt::Result {
+fn tail(f: &mut Formatter<'_>, returning: &Option<Returning>, error_log: &Option<Box<ErrorLog>>) -> fmt::Result {
     returning.iter().try_for_each(|returning| returning.fmt(f))?;
     error_log.iter().try_for_each(|log| log.fmt(f))
 }

@@ -1214,6 +1214,7 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (14511, "cannot perform operation on a partitioned object"),
     (14551, "cannot perform a DML operation inside a query "),
     (14552, "cannot perform a DDL, commit or rollback inside a query or DML "),
+    (14705, "unique or primary keys referenced by enabled foreign keys in table \"%s\".\"%s\""),
     (15000, "command disallowed by current instance type"),
     (16000, "database or pluggable database open for read-only access"),
     (19011, "Character string buffer too small"),

@@ -9,8 +9,7 @@ use crate::plsql::ast::*;
 use types::Ora;
 
 /// The events that no statement or change of state here brings about.
-const OTHER_EVENTS: &[&str] =
-    &["ASSOCIATE", "CLONE", "DB_ROLE_CHANGE", "DISASSOCIATE", "SET", "SUSPEND", "UNPLUG"];
+const OTHER_EVENTS: &[&str] = &["ASSOCIATE", "CLONE", "DB_ROLE_CHANGE", "DISASSOCIATE", "SET", "SUSPEND", "UNPLUG"];
 
 /// Parses the header of a trigger's source, which begins at the word TRIGGER. The body is not examined.
 ///
