@@ -311,7 +311,7 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
     ("GLOBAL_NAME", "select p.value$ global_name from props$ p where p.name = 'GLOBAL_DB_NAME'"),
     (
         "DBA_CONTEXT",
-        "select o.name namespace, c.schema, c.package, decode(c.flags, 1, 'ACCESSED GLOBALLY', 'ACCESSED LOCALLY') type, 'NO' tracking from context$ c, obj$ o \
+        "select o.name namespace, c.schema, c.package, decode(c.flags, 1, 'ACCESSED GLOBALLY', 'ACCESSED LOCALLY') type, 0 origin_con_id, 'NO' tracking from context$ c, obj$ o \
             where o.obj# = c.obj#",
     ),
     ("ALL_CONTEXT", "select o.name namespace, c.schema, c.package from context$ c, obj$ o where o.obj# = c.obj#"),

@@ -296,7 +296,11 @@ pub const ACTIONS: &[Action] = &[
         "create or replace trigger et after startup on database begin null; end;",
         &[&["administer database trigger"], &["create trigger", "create any trigger"]],
     ),
-    system("create or replace trigger et2 after logon on o.schema begin null; end;", &[&["create any trigger"]]),
+    ddl(
+        "create or replace trigger o.et2 after logon on o.schema begin null; end;",
+        On::System,
+        &[&["create any trigger"]],
+    ),
     system("alter system set open_cursors = 300", &[&["alter system"]]),
     system("alter system set \"_switch_result_cache\" = 'versioned'", &[&["alter system"]]),
     system("alter system set \"_switch_cache_buffers_chains\" = 'versioned'", &[&["alter system"]]),
