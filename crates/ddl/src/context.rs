@@ -42,8 +42,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateContext) -> Result<()> {
     Ok(())
 }
 
-/// DROP CONTEXT. Sessions keep the values that they have, and the rows of a context that is accessed globally stay until
-/// the next start of the instance: no context has its number again.
+/// DROP CONTEXT. Sessions keep the values that they have, and the rows of a context that is accessed globally stay
+/// until the next start of the instance: no context has its number again.
 pub fn drop(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !work.names.has(SystemPrivilege::DropAnyContext) {
         return Err(Ora::new(1031).at(drop.pos.0));

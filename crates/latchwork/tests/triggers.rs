@@ -70,6 +70,7 @@ fn a_logon_trigger_refuses_users_without_the_privilege_to_administer_it() {
              raise_application_error(-20002, 'not today');
            end if;
          end;",
+        "create trigger a_bad_one after logon on u.schema begin raise_application_error(-20009, 'own schema'); end;",
         "create trigger on_logoff before logoff on database
          begin
            insert into seen values (ora_sysevent || ' ' || ora_login_user);
