@@ -58,6 +58,15 @@ pub fn deadlocks(a: &dyn Administrator) {
     }
 }
 
+/// Writes the error of a trigger on a schema or the database, which nobody else gets, to the session's trace file, and
+/// a note about it to the alert log.
+pub fn failed_trigger(a: &dyn Administrator, error: &Ora) {
+    let (time, file) = (time(), file(a));
+    append(&file, &format!("*** {time}\n{}\n", lines(&error.to_string())));
+    let note = format!("{time}\nErrors in file {}:\n{}\n", file.display(), headlines(error));
+    append(&a.instance().dir().join("alert.log"), &note);
+}
+
 /// Writes an internal error, with its arguments, the session and the current statement, to the session's trace file,
 /// and a note about it to the alert log. `text` is the statement of the call, for a call that has ended its cursor;
 /// without it the statement is the session's current cursor.

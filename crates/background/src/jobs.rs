@@ -1,4 +1,6 @@
-//! The job queue: CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
+//! The job queue, and the triggers on the start and the end of the instance, which CJQ0 fires.
+//!
+//! CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
 //!
 //! The row of a job is in `sys.job$`. CJQ0 reads the table when it is posted (a commit that changed the table posts
 //! it), when the next job falls due, and every second. The session that runs a job holds its JQ enqueue, so
@@ -31,6 +33,10 @@ pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&s
         let posts = session.posts();
         let changes = instance.state().job_changes();
         if instance.state().phase() == Phase::Open {
+            if instance.state().claim_startup() {
+                // The alert log has the error of a trigger.
+                let _ = session.fire_of_instance(true);
+            }
             if let Err(e) = assign_due(instance, &mut session, fork_wanted) {
                 crate::tell_once(log, &mut told, "CJQ0: no job can be started:", &e);
             }
@@ -39,6 +45,9 @@ pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&s
         if seen == Some(instance.state().job_changes()) {
             session.idle(wait::Event::JobqCoordinatorWait, posts, LOOK_EVERY);
         }
+    }
+    if instance.state().phase() == Phase::Closing {
+        let _ = session.fire_of_instance(false);
     }
     instance.state().set_job_coordinator(None);
     session.end();

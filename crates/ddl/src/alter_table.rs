@@ -175,7 +175,11 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     if table.columns.len() >= columns::COLUMNS_MAX {
         return Err(Ora::new(1792).at(pos));
     }
-    if spec.identity.is_some() {
+    if spec.identity.is_some() && table.columns.iter().any(|column| column.identity.is_some()) {
+        return Err(Ora::new(30669).at(pos));
+    }
+    // The rows would get numbers of the sequence.
+    if spec.identity.is_some() && rows::any(work, table)? {
         return Err(Ora::unsupported().at(pos));
     }
     let data_type = match (columns::column_type(work, spec)?, &spec.generated) {
@@ -190,6 +194,10 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         expression::check_default(work, table.owner_id, &table.columns, &default.expr, &data_type)?;
     }
     let mut column = columns::definition(spec, data_type)?;
+    if let Some(identity) = &spec.identity {
+        let (owner, object) = ((table.owner_id, table.owner.as_str()), table.object);
+        crate::create_table::identify(work, owner, object, (spec, identity), &mut column)?;
+    }
     let said = |c: &ConstraintSpec| c.kind == ConstraintKind::NotNull && c.state.validated;
     let required = !column.nullable || spec.constraints.iter().any(said);
     let strict = !column.nullable;

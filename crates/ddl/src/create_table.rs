@@ -98,18 +98,29 @@ fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, tab
     else {
         return Ok(());
     };
+    let owner = (target.owner, target.owner_name.as_str());
+    identify(work, owner, table.object, (spec, &wanted), &mut table.columns[at])
+}
+
+/// Makes the sequence of an identity column, and sets its NEXTVAL as the column's default.
+pub fn identify(
+    work: &mut Work<'_>,
+    (owner, owner_name): (UserId, &str),
+    table: ObjectId,
+    (spec, wanted): (&ColumnSpec, &sql::ast::Identity),
+    column: &mut ColumnDef,
+) -> Result<()> {
     let pos = spec.name.pos.0;
-    let name = format!("ISEQ$$_{}", table.object.0);
+    let name = format!("ISEQ$$_{}", table.0);
     let sql::ast::Identity { always, on_null, options } = wanted;
-    let column = &mut table.columns[at];
     if !column.data_type.is_numeric() {
         return Err(Ora::new(30675).at(pos));
     }
-    let of_sequence = Target { owner: target.owner, owner_name: target.owner_name.clone(), name, pos };
-    let sequence = sequence::create_for(work, &of_sequence, &options)?;
+    let of_sequence = Target { owner, owner_name: owner_name.to_owned(), name, pos };
+    let sequence = sequence::create_for(work, &of_sequence, options)?;
     column.default_text = Some(format!("\"{}\".\"{}\".nextval", of_sequence.owner_name, of_sequence.name));
-    column.default_on_null = on_null;
-    column.identity = Some(Identity { sequence, always, on_null });
+    column.default_on_null = *on_null;
+    column.identity = Some(Identity { sequence, always: *always, on_null: *on_null });
     Ok(())
 }
 

@@ -17,6 +17,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
         DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
         DropKind::Edition => return crate::edition::drop_edition(work, drop),
+        DropKind::Context => return crate::context::drop(work, drop),
         DropKind::Directory => return crate::stored::drop_directory(work, drop),
         DropKind::AuditPolicy => return crate::audit::drop(work, drop),
         DropKind::Profile => return crate::profile::drop(work, drop),

@@ -18,6 +18,7 @@ mod comment;
 mod compile;
 mod constraint;
 mod constraint_state;
+mod context;
 mod create_table;
 mod datafile_state;
 mod device;
@@ -26,6 +27,7 @@ mod drop;
 mod drop_statement;
 mod edition;
 mod entries;
+mod event_trigger;
 mod expression;
 mod files;
 mod gather;
@@ -112,6 +114,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateStored(create) if create.kind == StoredKind::Trigger => return trigger::create(work, create),
         Ddl::CreateStored(create) => return stored::create(work, create),
         Ddl::Edition(statement) => edition::run(work, statement)?,
+        Ddl::CreateContext(create) => context::create(work, create)?,
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,
         Ddl::Drop(target) => drop_statement::drop_object(work, target)?,
         Ddl::AlterTable(alter) => alter_table::alter(work, alter)?,

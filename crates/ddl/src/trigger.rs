@@ -12,7 +12,7 @@ use dictionary::image::property;
 use dictionary::rows::{Row, as_i64, as_text, as_u32, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{AlterCompile, CompileAction, CreateStored, Ident};
-use sql::plsql::ast::{Path, Span, TriggerEvent, TriggerHeader, TriggerTiming, When};
+use sql::plsql::ast::{Path, Span, TriggerEvent, TriggerHeader, TriggerScope, TriggerTiming, When};
 use types::{ObjectId, Ora, Result, Value};
 
 /// The longest DESCRIPTION: the text before the body.
@@ -25,7 +25,14 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     work.require(&target, Some(SystemPrivilege::CreateTrigger), SystemPrivilege::CreateAnyTrigger)?;
     let base = source_pos.0;
     let header = sql::plsql::parse_trigger_header(source).map_err(|e| e.shifted(base))?;
-    let table = base_of(work, &header, base)?;
+    let (table, schema) = match header.scope {
+        TriggerScope::Table => (base_of(work, &header, base)?, None),
+        TriggerScope::Schema(..) | TriggerScope::Database => {
+            let schema = crate::event_trigger::schema_of(work, &target, &header, base)?;
+            let triggers = work.image.event_triggers();
+            (Of { object: NO_BASE, columns: Vec::new(), triggers, table: None }, schema)
+        }
+    };
     let (kind, columns) = facts(&header, &table, base)?;
     let old = match work.image.object_named(target.owner, ObjectKind::Trigger.namespace(), &target.name) {
         Some(old) if *or_replace => Some(old.object),
@@ -70,6 +77,11 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     row[trigger::REFNEWNAME] = text(header.new_alias.as_str());
     row[trigger::UPDATECOLS] = text(quoted(columns.iter().map(String::as_str)));
     row[trigger::FOLLOWS] = text(follows);
+    let events = crate::event_trigger::bits(&header);
+    if events != 0 {
+        row[trigger::EVENTS] = int(events);
+        row[trigger::SCHEMA] = schema.map_or(Value::Null, |owner| int(owner.0));
+    }
     put_texts(&mut row, &source)?;
     put_uses(&mut row, &compiled);
     work.change().insert(Base::Trigger, &row)?;
@@ -134,6 +146,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         name: _,
         timing,
         events,
+        scope,
         table: _,
         old_alias,
         new_alias,
@@ -153,7 +166,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         if is_instead {
             return Err(Ora::new(25004).at(base + pos));
         }
-        if !for_each_row && *timing != TriggerTiming::Compound {
+        if !for_each_row && *timing != TriggerTiming::Compound && *scope == TriggerScope::Table {
             return Err(Ora::new(4077).at(base + pos));
         }
     }
@@ -161,7 +174,7 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
     for event in events {
         let named = match event {
             TriggerEvent::Update(named) => named.as_slice(),
-            TriggerEvent::Insert | TriggerEvent::Delete => &[],
+            TriggerEvent::Insert | TriggerEvent::Delete | TriggerEvent::System(_) => &[],
         };
         for column in named {
             if is_instead {
@@ -177,6 +190,8 @@ fn facts(header: &TriggerHeader, table: &Of, base: u32) -> Result<(TriggerKind, 
         }
     }
     let kind = match (timing, for_each_row) {
+        (TriggerTiming::Before, _) if *scope != TriggerScope::Table => TriggerKind::BeforeEvent,
+        (TriggerTiming::After, _) if *scope != TriggerScope::Table => TriggerKind::AfterEvent,
         (TriggerTiming::Before, false) => TriggerKind::BeforeStatement,
         (TriggerTiming::Before, true) => TriggerKind::BeforeRow,
         (TriggerTiming::After, false) => TriggerKind::AfterStatement,
@@ -284,8 +299,12 @@ fn put_uses(row: &mut Row, compiled: &CompiledTrigger) {
     row[trigger::OLDIN] = list(old_read);
 }
 
-/// Notes whether the table or view has triggers, and that its cursors are invalid.
+/// Notes whether the table or view has triggers, and that its cursors are invalid. No cursor depends on a trigger on a
+/// schema or the database.
 fn mark(work: &mut Work<'_>, object: ObjectId, has_some: bool) -> Result<()> {
+    if object == NO_BASE {
+        return Ok(());
+    }
     work.touch(object);
     let set = |value: &Value, bit: i64| {
         let others = as_i64(value).unwrap_or(0) & !bit;
@@ -326,8 +345,11 @@ fn existing(work: &Work<'_>, target: &Target, any: SystemPrivilege) -> Result<(O
 pub fn alter(work: &mut Work<'_>, target: &Target, alter: &AlterCompile) -> Result<Outcome> {
     let action = &alter.action;
     let (object, table) = existing(work, target, SystemPrivilege::AlterAnyTrigger)?;
+    crate::event_trigger::require_database(work, object, target, true)?;
     lock_base(work, table)?;
-    work.touch(table);
+    if table != NO_BASE {
+        work.touch(table);
+    }
     match action {
         CompileAction::Enable | CompileAction::Disable => {
             let on = flag(*action == CompileAction::Enable);
@@ -428,6 +450,7 @@ pub fn rename_column(work: &mut Work<'_>, table: ObjectId, from: &str, to: &str)
 /// DROP TRIGGER.
 pub fn drop(work: &mut Work<'_>, target: &Target) -> Result<()> {
     let (object, table) = existing(work, target, SystemPrivilege::DropAnyTrigger)?;
+    crate::event_trigger::require_database(work, object, target, false)?;
     remove(work, object, table)
 }
 

@@ -3,15 +3,16 @@
 use crate::create_table::new_segment;
 use crate::index;
 use crate::partition_rows;
-use crate::work::Work;
+use crate::work::{Target, Work};
 use dictionary::base::{Base, clu, obj, tab};
 use dictionary::rows::int;
 use dictionary::*;
 use sql::ast::Truncate;
-use types::{Ora, Result};
+use std::rc::Rc;
+use types::{ObjectId, Ora, Result};
 
 pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
-    let Truncate { cluster: _, name, reuse_storage: _, cascade, pos } = statement;
+    let Truncate { cluster: _, name, reuse_storage: _, cascade, pos: _ } = statement;
     let target = work.target(name)?;
     if statement.cluster {
         let object = work.existing(&target, ObjectKind::Cluster, 943)?;
@@ -22,21 +23,51 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     }
     let object = work.existing(&target, ObjectKind::Table, 942)?;
     work.require(&target, None, SystemPrivilege::DropAnyTable)?;
-    let table = work.existing_table(object)?;
+    let tables = with_children(work, object, *cascade, target.pos)?;
+    tables.into_iter().try_for_each(|table| empty(work, &table, target.pos))
+}
+
+/// The tables that the statement truncates: the named one, and with CASCADE those whose rows refer to a truncated one.
+///
+/// # Errors
+/// ORA-02266 without CASCADE, ORA-14705 for a foreign key without ON DELETE CASCADE, ORA-01031 for a table of another
+/// user.
+fn with_children(work: &Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> Result<Vec<Rc<TableDef>>> {
+    let mut tables = vec![work.existing_table(object)?];
+    let mut at = 0;
+    while let Some(table) = tables.get(at).cloned() {
+        at += 1;
+        if table.temporary.is_some() {
+            continue;
+        }
+        for reference in table.referenced_by.iter().filter(|reference| reference.enabled) {
+            if tables.iter().any(|known| known.object == reference.from_table) {
+                continue;
+            }
+            let child = work.existing_table(reference.from_table)?;
+            if !cascade {
+                return Err(Ora::new(2266).at(pos));
+            }
+            if reference.on_delete != OnDeleteDef::Cascade {
+                return Err(Ora::with(14705, &[&child.owner, &child.name]).at(pos));
+            }
+            let of = Target { owner: child.owner_id, owner_name: child.owner.clone(), name: child.name.clone(), pos };
+            work.require(&of, None, SystemPrivilege::DropAnyTable)?;
+            tables.push(child);
+        }
+    }
+    Ok(tables)
+}
+
+/// Empties a table.
+fn empty(work: &mut Work<'_>, table: &Rc<TableDef>, pos: u32) -> Result<()> {
+    let object = table.object;
     if matches!(table.organization, Organization::HashCluster { .. }) {
-        return Err(Ora::new(3292).at(target.pos));
+        return Err(Ora::new(3292).at(pos));
     }
     if table.temporary.is_some() {
         work.host.empty_temporary(object);
         return Ok(());
-    }
-    let foreign = table.referenced_by.iter().any(|reference| reference.enabled && reference.from_table != object);
-    // Tables that reference this one are not truncated with it.
-    if foreign && *cascade {
-        return Err(Ora::unsupported().at(pos.0));
-    }
-    if foreign {
-        return Err(Ora::new(2266).at(target.pos));
     }
     work.lock(object)?;
     let truncated = dictionary::monitoring::Changes { truncated: true, ..Default::default() };
@@ -61,9 +92,9 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return work.altered(object);
     }
     let Some(heap) = table.heap().copied() else {
-        return Err(Ora::new(1702).at(target.pos));
+        return Err(Ora::new(1702).at(pos));
     };
-    let (_, old) = new_segment(work, &table, heap.tablespace)?;
+    let (_, old) = new_segment(work, table, heap.tablespace)?;
     work.drop_segment_later(old)?;
     for index in &table.indexes {
         index::empty(work, index)?;

@@ -265,6 +265,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     if !role {
         drop_objects(work, id, drop.cascade, &name)?;
+        crate::event_trigger::remove_of_schema(work, id, &name.name)?;
     }
     work.change().delete_by(Base::User, By::new(user::USER, id.0))?;
     work.change().delete(Base::AuditOption, &move |row| {
@@ -340,7 +341,7 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
             // A trigger on an own table is gone already.
             ObjectKind::Trigger => {
                 if let Some(table) = work.image.trigger_base(object)
-                    && work.image.object(table).is_some_and(|table| table.owner_id != owner)
+                    && (table == NO_BASE || work.image.object(table).is_some_and(|table| table.owner_id != owner))
                 {
                     crate::trigger::remove(work, object, table)?;
                 }

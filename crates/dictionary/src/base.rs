@@ -294,15 +294,23 @@ base_tables! {
     /// Triggers. TYPE# is [`crate::TriggerKind`]; UPDATE$, INSERT$ and DELETE$ are 1 for the events. Lists of quoted
     /// names ([`crate::quoted`]): UPDATECOLS the columns of UPDATE OF; NEWIN, NEWOUT and OLDIN the columns of the new
     /// row that the body reads and assigns, and of the old row that it reads; FOLLOWS the triggers of that clause.
+    /// A trigger on a schema or the database has BASEOBJECT 0, its events as bits in SYS_EVTS, and the schema's owner
+    /// in SCHEMA#.
     Trigger "TRIGGER$" 81 trigger {
         OBJ "OBJ#" N, TYPE "TYPE#" N, BASEOBJECT N, ENABLED N,
         UPDATE "UPDATE$" N, INSERT "INSERT$" N, DELETE "DELETE$" N,
         REFOLDNAME V(128), REFNEWNAME V(128), DEFINITION V(4000), WHENCLAUSE V(4000), ACTION "ACTION#" V(32767),
         UPDATECOLS V(32767), NEWIN V(32767), NEWOUT V(32767), OLDIN V(32767), FOLLOWS V(4000),
-        PROPERTY N,
+        PROPERTY N, EVENTS "SYS_EVTS" N, SCHEMA "SCHEMA#" N,
     }
     /// Directories.
     Dir "DIR$" 102 dir { OBJ "OBJ#" N, PATH "OS_PATH" V(4000) }
+    /// Application contexts: the package that sets the values of each.
+    Context "CONTEXT$" 263 context { OBJ "OBJ#" N, SCHEMA V(128), PACKAGE V(128), FLAGS N }
+    /// The values of contexts that are accessed globally. They end with the instance, whose start time they have.
+    Globalctx "GLOBALCTX$" 264 globalctx {
+        CONTEXT "CONTEXT#" N, STARTUP N, ATTRIBUTE V(128), VALUE V(4000), USERNAME V(128), CLIENT "CLIENT_ID" V(64),
+    }
     /// Jobs of DBMS_JOB. FLAG 1 is broken.
     Job "JOB$" 110 job {
         JOB N, LOWNER V(128), POWNER V(128), COWNER V(128), LAST_DATE D,
@@ -735,6 +743,7 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_TABPART_OBJ$", 486, Base::Tabpart, &["OBJ#"]),
     index("I_INDPART_BOPART$", 487, Base::Indpart, &["BO#"]),
     index("I_INDPART_OBJ$", 488, Base::Indpart, &["OBJ#"]),
+    index("I_CONTEXT", 512, Base::Context, &["OBJ#"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

@@ -113,10 +113,23 @@ types::numbered! {
         /// INSTEAD OF, of a view.
         InsteadOfRow = 4,
         Compound = 5,
+        /// On a schema or the database.
+        BeforeEvent = 6,
+        AfterEvent = 7,
     }
 }
 
-/// A trigger of a table or a view.
+/// An application context of CREATE CONTEXT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextDef {
+    pub object: ObjectId,
+    /// The package that sets the values, with its schema.
+    pub package: String,
+    /// All sessions share the values.
+    pub global: bool,
+}
+
+/// A trigger of a table, a view, a schema or the database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TriggerDef {
     pub object: ObjectId,
@@ -133,6 +146,10 @@ pub struct TriggerDef {
     pub assigns: Vec<u16>,
     /// The sections of a compound trigger.
     pub points: u8,
+    /// The events of a trigger on a schema or the database, as bits of their numbers.
+    pub events: u32,
+    /// The owner of the schema that the trigger is on.
+    pub schema: Option<UserId>,
 }
 
 impl TriggerDef {
@@ -596,6 +613,7 @@ types::numbered! {
         TypeBody = 14,
         Directory = 23,
         Lob = 40,
+        Context = 44,
         TablePartition = 19,
         IndexPartition = 20,
         Edition = 57,
@@ -621,6 +639,7 @@ impl ObjectKind {
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
             ObjectKind::Lob => "LOB",
+            ObjectKind::Context => "CONTEXT",
             ObjectKind::Edition => "EDITION",
             ObjectKind::TablePartition => "TABLE PARTITION",
             ObjectKind::IndexPartition => "INDEX PARTITION",
@@ -636,6 +655,7 @@ impl ObjectKind {
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
             ObjectKind::Lob => 8,
+            ObjectKind::Context => 21,
             ObjectKind::Edition => 64,
             // Partitions have the name of their table or index, which must not find them; the views show its name
             // space.

@@ -176,18 +176,29 @@ pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.n
     c.seq# and bitand(c.property, 1) = 0{filter}";
 
 pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, decode(t.type#, 0, 'BEFORE STATEMENT', 1, \
-    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF', 5, 'COMPOUND') trigger_type, substr(decode(t.insert$, 1, ' OR \
-    INSERT') || decode(t.update$, 1, ' OR UPDATE') || decode(t.delete$, 1, ' OR DELETE'), 5) triggering_event, \
-    bu.name table_owner, decode(b.type#, 4, 'VIEW', 'TABLE') base_object_type, b.name table_name, cast(null as \
-    varchar2(4000)) column_name, 'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname \
-    referencing_names, t.whenclause when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, t.definition \
-    description, case when regexp_like(t.action#, '^((begin|declare|compound)([^[:alnum:]_$#]|$)|<<)', 'i') then 'PL/SQL' else \
-    'CALL' end action_type, t.action# trigger_body, 'NO' crossedition, decode(bitand(t.property, 1), 1, \
-    'YES', 'NO') before_statement, decode(bitand(t.property, 2), 2, 'YES', 'NO') before_row, \
-    decode(bitand(t.property, 4), 4, 'YES', 'NO') after_row, decode(bitand(t.property, 8), 8, 'YES', 'NO') \
-    after_statement, 'NO' instead_of_row, 'YES' fire_once, 'NO' apply_server_only \
-    from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = \
-    t.baseobject and bu.user# (+) = b.owner#{filter}";
+    'BEFORE EACH ROW', 2, 'AFTER STATEMENT', 3, 'AFTER EACH ROW', 4, 'INSTEAD OF', 5, 'COMPOUND', 6, 'BEFORE \
+    EVENT', 7, 'AFTER EVENT') trigger_type, case when t.sys_evts is null then substr(decode(t.insert$, 1, ' OR \
+    INSERT') || decode(t.update$, 1, ' OR UPDATE') || decode(t.delete$, 1, ' OR DELETE'), 5) else \
+    substr(decode(bitand(t.sys_evts, 1), 1, 'OR STARTUP ') || decode(bitand(t.sys_evts, 2), 2, 'OR SHUTDOWN ') || \
+    decode(bitand(t.sys_evts, 4), 4, 'OR ERROR ') || decode(bitand(t.sys_evts, 8), 8, 'OR LOGON ') || \
+    decode(bitand(t.sys_evts, 16), 16, 'OR LOGOFF ') || decode(bitand(t.sys_evts, 32), 32, 'OR CREATE ') || \
+    decode(bitand(t.sys_evts, 64), 64, 'OR ALTER ') || decode(bitand(t.sys_evts, 128), 128, 'OR DROP ') || \
+    decode(bitand(t.sys_evts, 256), 256, 'OR ANALYZE ') || decode(bitand(t.sys_evts, 512), 512, 'OR COMMENT ') || \
+    decode(bitand(t.sys_evts, 1024), 1024, 'OR GRANT ') || decode(bitand(t.sys_evts, 2048), 2048, 'OR REVOKE ') || \
+    decode(bitand(t.sys_evts, 4096), 4096, 'OR TRUNCATE ') || decode(bitand(t.sys_evts, 8192), 8192, 'OR RENAME ') \
+    || decode(bitand(t.sys_evts, 16384), 16384, 'OR AUDIT ') || decode(bitand(t.sys_evts, 32768), 32768, 'OR \
+    NOAUDIT ') || decode(bitand(t.sys_evts, 65536), 65536, 'OR DDL '), 4) end triggering_event, case when \
+    t.sys_evts is null then bu.name else nvl((select e.name from user$ e where e.user# = t.schema#), 'SYS') end \
+    table_owner, case when t.sys_evts is null then decode(b.type#, 4, 'VIEW', 'TABLE') else nvl2(t.schema#, \
+    'SCHEMA', 'DATABASE') end base_object_type, b.name table_name, cast(null as varchar2(4000)) column_name, \
+    'REFERENCING NEW AS ' || t.refnewname || ' OLD AS ' || t.refoldname referencing_names, t.whenclause \
+    when_clause, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status, t.definition description, case when \
+    regexp_like(t.action#, '^((begin|declare|compound)([^[:alnum:]_$#]|$)|<<)', 'i') then 'PL/SQL' else 'CALL' end \
+    action_type, t.action# trigger_body, 'NO' crossedition, decode(bitand(t.property, 1), 1, 'YES', 'NO') \
+    before_statement, decode(bitand(t.property, 2), 2, 'YES', 'NO') before_row, decode(bitand(t.property, 4), 4, \
+    'YES', 'NO') after_row, decode(bitand(t.property, 8), 8, 'YES', 'NO') after_statement, 'NO' instead_of_row, \
+    'YES' fire_once, 'NO' apply_server_only from trigger$ t, obj$ o, user$ u, obj$ b, user$ bu where o.obj# = \
+    t.obj# and u.user# = o.owner# and b.obj# (+) = t.baseobject and bu.user# (+) = b.owner#{filter}";
 
 pub(crate) const TRIGGER_COLS: &str = "select trigger_owner, trigger_name, table_owner, table_name, column_name, \
     decode(is_listed, 0, 'NO', 'YES') column_list, nvl(ltrim(decode(new_in, 0, decode(new_out, 0, '', ' NEW OUT'), \

@@ -310,6 +310,12 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
     ),
     ("GLOBAL_NAME", "select p.value$ global_name from props$ p where p.name = 'GLOBAL_DB_NAME'"),
     (
+        "DBA_CONTEXT",
+        "select o.name namespace, c.schema, c.package, decode(c.flags, 1, 'ACCESSED GLOBALLY', 'ACCESSED LOCALLY') type, 0 origin_con_id, 'NO' tracking from context$ c, obj$ o \
+            where o.obj# = c.obj#",
+    ),
+    ("ALL_CONTEXT", "select o.name namespace, c.schema, c.package from context$ c, obj$ o where o.obj# = c.obj#"),
+    (
         "DBA_DIRECTORIES",
         "select u.name owner, o.name directory_name, d.os_path directory_path from dir$ d, obj$ o, user$ u where o.obj# = d.obj# and u.user# = o.owner#",
     ),

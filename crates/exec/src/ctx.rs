@@ -83,6 +83,15 @@ pub trait Host {
         self.epoch() == epoch
     }
 
+    /// Inserts a row with these values into an error log, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn log_error(&self, cx: &mut ExecCtx<'_>, text: &str, values: &[Value]) -> Result<()> {
+        let _ = (cx, text, values);
+        Err(Ora::unsupported())
+    }
+
     /// Records the rows of a table that a statement has changed. Called when the statement ends, before it is
     /// committed.
     fn note_changes(&self, _table: types::ObjectId, _changes: dictionary::monitoring::Changes) {}

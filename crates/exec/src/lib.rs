@@ -56,6 +56,7 @@ pub mod work_area;
 pub use block::{BlockCode, BlockCursor, Trust, UnfitCode};
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Rights, Row};
 pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updatable_columns};
+pub use dml::in_trigger;
 pub use flashback::scn_of_number;
 pub use options::Options;
 pub use plan::rows as plan_rows;

@@ -241,3 +241,110 @@ fn a_session_that_waits_for_a_table_keeps_no_deleted_entries() {
         run(&mut holder, "commit");
     });
 }
+
+#[test]
+fn the_package_of_a_context_sets_its_values() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    for name in ["u", "v"] {
+        make_user(&mut dba, name);
+    }
+    run(&mut dba, "grant create any context, drop any context to u");
+    let mut user = log_on(&instance, "u");
+    for sql in [
+        "create context app using app_values",
+        "create package app_values is
+           procedure put(name varchar2, value varchar2);
+           procedure forget;
+         end;",
+        "create package body app_values is
+           procedure inner_put(name varchar2, value varchar2) is
+           begin
+             dbms_session.set_context('app', name, value);
+           end;
+           procedure put(name varchar2, value varchar2) is
+           begin
+             inner_put(name, value);
+           end;
+           procedure forget is
+           begin
+             dbms_session.clear_context('APP', attribute => 'two');
+           end;
+         end;",
+        "begin app_values.put('one', '1'); app_values.put('two', '2'); end;",
+    ] {
+        run(&mut user, sql);
+    }
+    let both = "select sys_context('app', 'ONE') || sys_context('APP', 'two') from dual";
+    assert_eq!(one(&mut user, both), "12");
+    run(&mut user, "begin app_values.forget; end;");
+    assert_eq!(one(&mut user, both), "1");
+    let text = refused(&mut user, "begin dbms_session.set_context('APP', 'one', '3'); end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    assert_eq!(one(&mut dba, both), "", "the values belong to a session");
+    let shown = "select namespace, schema, package from dba_context";
+    assert_eq!(words(&mut dba, shown), [["APP", "U", "APP_VALUES"]]);
+    for (sql, error) in [
+        ("create context app using other", "ORA-00955"),
+        ("create context userenv using other", "ORA-00955"),
+        ("create context sys_x using other", "ORA-28265"),
+        ("create context shared using other initialized externally", "ORA-03001"),
+        ("drop context nothing", "ORA-04043"),
+    ] {
+        let text = refused(&mut user, sql);
+        assert!(text.starts_with(error), "{sql}: {text}");
+    }
+    let mut other = log_on(&instance, "v");
+    for sql in ["create context mine using other", "drop context app"] {
+        let text = refused(&mut other, sql);
+        assert!(text.starts_with("ORA-01031"), "{sql}: {text}");
+    }
+    // With another package the first one is no longer trusted.
+    run(&mut user, "create or replace context app using v.other");
+    let text = refused(&mut user, "begin app_values.put('one', '4'); end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    run(&mut user, "drop context app");
+    assert_eq!(one(&mut dba, "select count(*) from dba_context"), "0");
+}
+
+#[test]
+fn sessions_share_the_values_of_a_global_context() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    make_user(&mut dba, "u");
+    run(&mut dba, "grant create any context to u");
+    let mut user = log_on(&instance, "u");
+    for sql in [
+        "create context shared using shared_values accessed globally",
+        "create procedure shared_values(name varchar2, value varchar2, for_user varchar2 default null,
+           for_client varchar2 default null) is
+         begin
+           dbms_session.set_context('SHARED', name, value, for_user, for_client);
+         end;",
+        "create procedure other(name varchar2) is
+         begin
+           dbms_session.clear_context('SHARED', null, name);
+         end;",
+        "begin shared_values('a', 'all'); shared_values('a', 'of u', 'u'); shared_values('b', 'client', null, 'c1'); end;",
+    ] {
+        run(&mut user, sql);
+    }
+    let a = "select sys_context('shared', 'a') from dual";
+    let b = "select sys_context('shared', 'b') from dual";
+    assert_eq!(one(&mut user, a), "of u");
+    assert_eq!(one(&mut dba, a), "all");
+    assert_eq!(one(&mut dba, b), "");
+    run(&mut dba, "begin dbms_session.set_identifier('c1'); end;");
+    assert_eq!(one(&mut dba, b), "client");
+    // A value is there at once and stays when the transaction that set it is rolled back.
+    run(&mut user, "begin shared_values('a', 'new'); rollback; end;");
+    assert_eq!(one(&mut dba, a), "new");
+    let text = refused(&mut user, "begin other('a'); end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    let shown = "select namespace, type from dba_context";
+    assert_eq!(words(&mut dba, shown), [["SHARED", "ACCESSED GLOBALLY"]]);
+    run(&mut user, "create or replace context shared using other accessed globally");
+    run(&mut user, "begin other('a'); end;");
+    assert_eq!(one(&mut dba, a), "");
+    assert_eq!(one(&mut user, a), "of u");
+}

@@ -117,6 +117,8 @@ commands! {
     CREATE_DIRECTORY = 157, "CREATE DIRECTORY", Line("Directory created.");
     DROP_DIRECTORY = 158, "DROP DIRECTORY", Line("Directory dropped.");
     CALL = 170, "CALL METHOD", Line("Call completed.");
+    CREATE_CONTEXT = 177, "CREATE CONTEXT", Line("Context created.");
+    DROP_CONTEXT = 178, "DROP CONTEXT", Line("Context dropped.");
     UPSERT = 189, "UPSERT", Rows("merged");
     ALTER_SYNONYM = 192, "ALTER SYNONYM", Line("Synonym altered.");
     PURGE = 197, "PURGE TABLE", Line("Table purged.");

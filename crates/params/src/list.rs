@@ -328,6 +328,7 @@ params! {
     AuditTrail "audit_trail" Kind::Word(&["NONE", "DB", "OS"]), "NONE", Static, false, "enable system auditing";
     SecCaseSensitiveLogon "sec_case_sensitive_logon" BOOL, "TRUE", System, false, "case sensitive password enabled for logon";
     O7DictionaryAccessibility "o7_dictionary_accessibility" BOOL, "FALSE", Static, false, "Version 7 Dictionary Accessibility Support";
+    SystemTrigEnabled "_system_trig_enabled" BOOL, "TRUE", System, true, "are system triggers enabled";
     RecyclebinOn "recyclebin" Kind::Word(&["OFF"]), "OFF", Session, false, "recyclebin processing";
     DeferredSegmentCreation "deferred_segment_creation" BOOL, "FALSE", Both, false, "defer segment creation to first insert";
     BlankTrimming "blank_trimming" BOOL, "FALSE", Static, false, "blank trimming semantics parameter";

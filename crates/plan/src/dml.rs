@@ -4,6 +4,7 @@
 //! rows of the table: CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::block_names::{BlockId, ItemId};
+use crate::error_log::refuse_log;
 use crate::ir::*;
 use crate::items::{item_column, table_item};
 use crate::logical::{JoinSet, Link, Part, PartKind, Rel};
@@ -192,7 +193,18 @@ impl Compiler<'_> {
         let virtuals = self.virtuals_over(table, &new)?;
         let (virtuals_old, firings) = (Vec::new(), Vec::new());
         let table = table.clone();
-        Ok(Target { table, new, checks, foreign, children, virtuals, virtuals_old, firings, partition: None })
+        Ok(Target {
+            table,
+            new,
+            checks,
+            foreign,
+            children,
+            virtuals,
+            virtuals_old,
+            firings,
+            partition: None,
+            error_log: None,
+        })
     }
 
     /// Notes the triggers of an event of the statement. `set`: the columns that an UPDATE sets.
@@ -310,11 +322,9 @@ impl Compiler<'_> {
         self.begin_change_block(hints, "INS$1");
         match kind {
             ast::InsertKind::Single { target, source, returning, error_log } => {
-                if error_log.is_some() {
-                    return Err(unsupported("LOG ERRORS", pos.0));
-                }
                 let names: Vec<&ast::Name> = target.columns.iter().collect();
                 if let Some(view) = self.replaced(&target.table, TriggerEvent::Insert, &names)? {
+                    refuse_log(error_log)?;
                     return self.insert_instead(&view, target, source, returning.as_ref());
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
@@ -325,6 +335,7 @@ impl Compiler<'_> {
                     Some(partition) => partition.place,
                     None => None,
                 };
+                plan_target.error_log = self.error_log(error_log, &table)?;
                 self.fires(&mut plan_target, TriggerEvent::Insert, &[]);
                 let through = self.through.clone();
                 if let Some(through) = &through {
@@ -893,15 +904,13 @@ impl Compiler<'_> {
 
     pub fn update(&mut self, u: &ast::Update) -> Result<PlanBody> {
         let ast::Update { hints, table: changed, set: assignments, filter, current_of, returning, error_log, pos } = u;
-        if error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", pos.0));
-        }
         if current_of.is_some() {
             return Err(unsupported("WHERE CURRENT OF", pos.0));
         }
         let place = changed.pos.0;
         let names: Vec<&ast::Name> = assignments.iter().flat_map(assigned).collect();
         if let Some(view) = self.replaced(changed, TriggerEvent::Update, &names)? {
+            refuse_log(error_log)?;
             return self.update_instead(&view, hints, assignments, filter.as_ref(), returning.as_ref());
         }
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
@@ -923,6 +932,7 @@ impl Compiler<'_> {
         changed.extend(also);
         let mut target = self.target(&table, Some(&changed), false)?;
         target.firings.extend(firing);
+        target.error_log = self.error_log(error_log, &table)?;
         if let Some(through) = &through {
             self.check_option(through, Some(&changed), &mut target, place)?;
         }
@@ -989,14 +999,12 @@ impl Compiler<'_> {
 
     pub fn delete(&mut self, d: &ast::Delete) -> Result<PlanBody> {
         let ast::Delete { hints, table: changed, filter, current_of, returning, error_log, pos } = d;
-        if error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", pos.0));
-        }
         if current_of.is_some() {
             return Err(unsupported("WHERE CURRENT OF", pos.0));
         }
         let place = changed.pos.0;
         if let Some(view) = self.replaced(changed, TriggerEvent::Delete, &[])? {
+            refuse_log(error_log)?;
             return self.delete_instead(&view, hints, filter.as_ref(), returning.as_ref());
         }
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
@@ -1008,6 +1016,7 @@ impl Compiler<'_> {
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
         self.fires(&mut target, TriggerEvent::Delete, &[]);
+        target.error_log = self.error_log(error_log, &table)?;
         target.virtuals_old = self.old_virtuals(&table, &old)?;
         if !readable && returning.is_some() {
             return Err(Ora::new(1031).at(place));
@@ -1018,10 +1027,7 @@ impl Compiler<'_> {
 
     pub fn merge(&mut self, m: &ast::Merge) -> Result<PlanBody> {
         // The other clauses are those of `merge_in_block`.
-        let ast::Merge { hints: _, target: _, source: _, on: _, update: _, insert: _, error_log, pos } = m;
-        if error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", pos.0));
-        }
+        let ast::Merge { hints: _, target: _, source: _, on: _, update: _, insert: _, error_log: _, pos: _ } = m;
         for event in [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete] {
             if self.replaced(&m.target, event, &[])?.is_some() {
                 return Err(Ora::new(38106).at(m.target.pos.0));
@@ -1105,6 +1111,7 @@ impl Compiler<'_> {
         if insert.is_some() {
             self.fires(&mut target, TriggerEvent::Insert, &[]);
         }
+        target.error_log = self.error_log(&m.error_log, table)?;
         target.virtuals_old = self.old_virtuals(table, &old)?;
         if let Some(through) = &through {
             self.check_option(through, None, &mut target, m.target.pos.0)?;
@@ -1256,7 +1263,7 @@ fn firing(table: &TableDef, event: TriggerEvent, set: &[u16]) -> Option<Firing> 
             TriggerKind::BeforeRow => &mut firing.before_row,
             TriggerKind::AfterRow => &mut firing.after_row,
             TriggerKind::AfterStatement => &mut firing.after,
-            TriggerKind::InsteadOfRow => continue,
+            TriggerKind::InsteadOfRow | TriggerKind::BeforeEvent | TriggerKind::AfterEvent => continue,
         };
         list.push(listed(None));
         if *kind == TriggerKind::BeforeRow {

@@ -15,6 +15,7 @@ mod column_use;
 mod compile;
 mod connect;
 mod dml;
+mod error_log;
 pub mod estimate;
 mod explain;
 mod expr;

@@ -9,6 +9,7 @@ mod code;
 mod compile;
 pub mod datum;
 mod errors;
+mod event;
 mod exceptions;
 mod instance;
 mod intmap;
@@ -27,10 +28,11 @@ pub use code::{BindUse, Block, HostTypes, Owner};
 pub use compile::selected_source;
 pub use datum::Datum;
 pub use errors::CompileError;
+pub use event::EventFacts;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use op::SqlColumns;
 pub use requests::{
-    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
     ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 pub use session::{CheckedTrigger, Function};

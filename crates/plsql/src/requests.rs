@@ -2,6 +2,20 @@
 
 use types::{Date, Timestamp, Value};
 
+/// A change of an application context: one value, or without a name those of the whole namespace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContextChange<'a> {
+    pub namespace: &'a str,
+    pub name: Option<&'a str>,
+    /// Without a value the old one is deleted.
+    pub value: Option<&'a str>,
+    /// The user and the client identifier of the sessions that see the value of a context that is accessed globally.
+    pub user: Option<&'a str>,
+    pub client: Option<&'a str>,
+    /// The units on the call stack.
+    pub callers: &'a [String],
+}
+
 /// A job of DBMS_JOB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRequest {

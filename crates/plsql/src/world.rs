@@ -7,9 +7,10 @@
 use crate::code::{Block, Owner};
 use crate::datum::Datum;
 use crate::errors::CompileError;
+use crate::event::EventFacts;
 use crate::op::SqlColumns;
 use crate::requests::{
-    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
     ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 use dictionary::Access;
@@ -151,6 +152,10 @@ pub trait World {
     /// The trigger with that number, and its table; `None` if it does not exist.
     fn stored_trigger(&mut self, _trigger: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
         Ok(None)
+    }
+    /// The event for which a trigger on a schema or the database runs.
+    fn event(&self) -> Option<Rc<EventFacts>> {
+        None
     }
     /// The table with that number, for a trigger on it.
     fn trigger_table(&mut self, _table: u32) -> Result<Option<TriggerTable>> {
@@ -507,7 +512,7 @@ pub trait World {
     /// DBMS_SESSION.SET_IDENTIFIER.
     fn set_identifier(&mut self, _client: &str) {}
     /// DBMS_SESSION.SET_CONTEXT, or without a value CLEAR_CONTEXT; without a name for the whole namespace.
-    fn change_context(&mut self, _namespace: &str, _name: Option<&str>, _value: Option<&str>) -> Result<()> {
+    fn change_context(&mut self, _change: &ContextChange<'_>) -> Result<()> {
         Err(Ora::unsupported())
     }
     /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number as reported to clients.

@@ -1,7 +1,7 @@
 //! Application contexts: values that a session keeps under a name in a namespace, for SYS_CONTEXT.
 //!
 //! Clients set values of the namespace CLIENTCONTEXT with the logon, with any call or by DBMS_SESSION.SET_CONTEXT. The
-//! values are private to the session and end with it.
+//! values are private to the session and end with it. The values of a context of CREATE CONTEXT are set by its package.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,34 +17,31 @@ const VALUE_MAX: usize = 4000;
 /// The most values of a session: a client that sets more gets an error instead of filling the memory.
 const VALUES_MAX: usize = 1024;
 
-/// The values of a session's contexts, by name in upper case.
+/// The values of a session's contexts, by namespace and name in upper case.
 #[derive(Default)]
 pub(crate) struct AppContexts {
-    client: RefCell<BTreeMap<String, String>>,
+    values: RefCell<BTreeMap<(String, String), String>>,
 }
 
 impl AppContexts {
     /// The value of an attribute; `None` for an unknown namespace too.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Value> {
-        let values = self.client.borrow();
-        values.get(name).filter(|_| namespace == CLIENT).map(|value| Value::text(value.as_str()))
+        let values = self.values.borrow();
+        // Most sessions have none.
+        if values.is_empty() {
+            return None;
+        }
+        values.get(&(namespace.to_owned(), name.to_owned())).map(|value| Value::text(value.as_str()))
     }
 
     /// Sets a value; an empty one is NULL.
     ///
     /// # Errors
-    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for a name or a value that is too long, and for
-    /// one value too many.
+    /// ORA-28106 for a name or a value that is too long, and for one value too many.
     pub fn set(&self, namespace: &str, name: &str, value: &str) -> Result<()> {
-        check_namespace(namespace)?;
-        if name.is_empty() || name.len() > NAME_MAX {
-            return Err(Ora::with(28106, &[&2]));
-        }
-        if value.len() > VALUE_MAX {
-            return Err(Ora::with(28106, &[&3]));
-        }
-        let mut values = self.client.borrow_mut();
-        let name = name.to_uppercase();
+        check_value(name, value)?;
+        let mut values = self.values.borrow_mut();
+        let name = (namespace.to_uppercase(), name.to_uppercase());
         if values.len() >= VALUES_MAX && !values.contains_key(&name) {
             return Err(Ora::with(28106, &[&2]));
         }
@@ -53,22 +50,24 @@ impl AppContexts {
     }
 
     /// Removes one value of a namespace, or all of its values.
-    ///
-    /// # Errors
-    /// ORA-28267 as for [`AppContexts::set`].
-    pub fn clear(&self, namespace: &str, name: Option<&str>) -> Result<()> {
-        check_namespace(namespace)?;
-        match name {
-            Some(name) => drop(self.client.borrow_mut().remove(&name.to_uppercase())),
-            None => self.client.borrow_mut().clear(),
-        }
-        Ok(())
+    pub fn clear(&self, namespace: &str, name: Option<&str>) {
+        let (namespace, name) = (namespace.to_uppercase(), name.map(str::to_uppercase));
+        let is_it = |at: &(String, String)| at.0 == namespace && name.as_ref().is_none_or(|name| at.1 == *name);
+        self.values.borrow_mut().retain(|at, _| !is_it(at));
     }
 }
 
 /// ORA-28267 for a namespace that clients may not set.
 pub(crate) fn check_namespace(namespace: &str) -> Result<()> {
     if namespace.eq_ignore_ascii_case(CLIENT) { Ok(()) } else { Err(Ora::new(28267)) }
+}
+
+/// ORA-28106 for a name or a value that is too long.
+pub(crate) fn check_value(name: &str, value: &str) -> Result<()> {
+    if name.is_empty() || name.len() > NAME_MAX {
+        return Err(Ora::with(28106, &[&2]));
+    }
+    if value.len() > VALUE_MAX { Err(Ora::with(28106, &[&3])) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -81,11 +80,13 @@ mod tests {
         contexts.set("clientcontext", "attr", "v").unwrap();
         assert_eq!(contexts.get("CLIENTCONTEXT", "ATTR"), Some(Value::text("v")));
         assert_eq!(contexts.get("OTHER", "ATTR"), None);
-        assert!(contexts.set("USERENV", "ATTR", "v").is_err_and(|e| e.is(28267)));
-        assert!(contexts.clear("OTHER", None).is_err_and(|e| e.is(28267)));
+        assert!(check_namespace("USERENV").is_err_and(|e| e.is(28267)));
+        contexts.set("OTHER", "x", "y").unwrap();
+        contexts.clear("OTHER", None);
+        assert_eq!(contexts.get("OTHER", "X"), None);
         assert!(contexts.set("CLIENTCONTEXT", &"x".repeat(129), "v").is_err_and(|e| e.is(28106)));
         assert!(contexts.set("CLIENTCONTEXT", "x", &"v".repeat(4001)).is_err_and(|e| e.is(28106)));
-        contexts.clear("CLIENTCONTEXT", Some("attr")).unwrap();
+        contexts.clear("CLIENTCONTEXT", Some("attr"));
         assert_eq!(contexts.get("CLIENTCONTEXT", "ATTR"), None);
     }
 

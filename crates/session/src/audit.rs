@@ -333,6 +333,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
             | sql::ast::DropKind::Profile
             | sql::ast::DropKind::AuditPolicy
             | sql::ast::DropKind::Edition
+            | sql::ast::DropKind::Context
             | sql::ast::DropKind::Directory => return plain(s.name.last()),
             _ => &s.name, // not a clause: all others belong to a schema
         },
@@ -360,6 +361,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         ) => return plain(&name.name),
         Ddl::CreateRole(s) | Ddl::AlterRole(s) => return plain(&s.name.name),
         Ddl::Profile(s) => return plain(&s.name.name),
+        Ddl::CreateContext(s) => return plain(&s.name.name),
         Ddl::CreateDirectory(s) => return plain(&s.name.name),
         Ddl::CreateTablespace(s) => return plain(&s.name.name),
         Ddl::AlterTablespace(s) => return plain(&s.name.name),

@@ -45,6 +45,9 @@ impl Calls {
         }
         let result = self.try_execute(core, cx, e, (&mut kind, sink), out);
         self.held.end_call();
+        if let Err(error) = &result {
+            crate::event_triggers::server_error(core, cx, error, Some(&e.sql));
+        }
         self.end_execute(core, e.want_output, out);
         finish(core, result, (kind, Some(&e.sql)), out)
     }

@@ -52,6 +52,7 @@ impl Caller {
     /// ORA-28267 for a context that clients may not set, ORA-38802 for an unknown edition.
     pub(crate) fn settle(&self, core: &Core) -> Result<()> {
         for [namespace, name, value] in &self.contexts {
+            crate::app_context::check_namespace(namespace)?;
             core.contexts.set(namespace, name, value)?;
         }
         match &self.edition {

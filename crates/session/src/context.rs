@@ -1,9 +1,11 @@
 //! SYS_CONTEXT, and DBMS_SESSION.SET_CONTEXT.
 
-use crate::app_context::check_namespace;
+use crate::app_context::{check_namespace, check_value};
 use crate::core::Core;
+use dictionary::{GlobalContext, Seers};
 use exec::SessionState;
 use params::Param;
+use plsql::ContextChange;
 use types::{Number, Ora, Result, Value};
 
 /// `SYS_CONTEXT(namespace, parameter)`, both in upper case. NULL for an unknown namespace.
@@ -20,7 +22,10 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
             let is_enabled = role.is_some_and(|role| core.who.roles(core.identity()).contains(&role.id.0));
             return Ok(Value::text(if is_enabled { "TRUE" } else { "FALSE" }));
         }
-        namespace => return Ok(core.contexts.get(namespace, parameter).unwrap_or(Value::Null)),
+        namespace => {
+            let own = core.contexts.get(namespace, parameter);
+            return own.map_or_else(|| global_value(core, session, namespace, parameter), Ok);
+        }
     }
     let slot = core.p.session();
     let param = |p| Value::text(core.instance.params().get(p));
@@ -118,15 +123,56 @@ fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
-/// DBMS_SESSION.SET_CONTEXT, CLEAR_CONTEXT and CLEAR_ALL_CONTEXT. Namespaces other than CLIENTCONTEXT belong to
-/// packages, and the package would have to be on the call stack.
+/// DBMS_SESSION.SET_CONTEXT, CLEAR_CONTEXT and CLEAR_ALL_CONTEXT. A namespace other than CLIENTCONTEXT belongs to a
+/// package, which is on the call stack.
 ///
 /// # Errors
 /// ORA-01031 for another namespace; errors of [`crate::app_context::AppContexts::set`].
-pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
-    check_namespace(namespace).map_err(|_| Ora::new(1031))?;
-    match (name, value) {
-        (Some(name), Some(value)) => core.contexts.set(namespace, name, value),
-        (name, _) => core.contexts.clear(namespace, name),
+pub(crate) fn change(core: &Core, session: &SessionState, change: &ContextChange<'_>) -> Result<()> {
+    let ContextChange { namespace, name, value, user, client, callers } = *change;
+    let mut global = None;
+    if check_namespace(namespace).is_err() {
+        let names = core.names()?;
+        let context = names.image().context(&namespace.to_uppercase());
+        names.image().checked()?;
+        let context = context.filter(|context| callers.contains(&context.package)).ok_or_else(|| Ora::new(1031))?;
+        global = context.global.then(|| of_instance(core, context.object));
     }
+    let Some(of) = global else {
+        match (name, value) {
+            (Some(name), Some(value)) => core.contexts.set(namespace, name, value)?,
+            (name, _) => core.contexts.clear(namespace, name),
+        }
+        return Ok(());
+    };
+    let dictionary = core.instance.storage().dictionary;
+    let at = (&*core.p, &session.txn);
+    match name {
+        Some(name) => {
+            check_value(name, value.unwrap_or_default())?;
+            let user = user.map(crate::typed_name::dictionary_name);
+            let seers = Seers { user: user.as_deref(), client };
+            dictionary.set_global_value(at, of, (&name.to_uppercase(), value), seers)
+        }
+        None => dictionary.clear_global_values(at, of, client),
+    }
+}
+
+fn of_instance(core: &Core, context: types::ObjectId) -> GlobalContext {
+    let startup = (core.instance.state().started_wall_ns() / 1_000_000) as i64;
+    GlobalContext { context, startup }
+}
+
+/// The value of a context that is accessed globally.
+fn global_value(core: &Core, session: &SessionState, namespace: &str, name: &str) -> Result<Value> {
+    let names = core.names()?;
+    let context = names.image().context(namespace);
+    names.image().checked()?;
+    let Some(context) = context.filter(|context| context.global) else { return Ok(Value::Null) };
+    let client = core.p.session().client_identifier.get();
+    let client = Some(client.as_str()).filter(|client| !client.is_empty());
+    let seers = Seers { user: Some(session.user.as_str()), client };
+    let dictionary = core.instance.storage().dictionary;
+    let value = dictionary.global_value(&core.p, of_instance(core, context.object), name, seers)?;
+    Ok(value.map_or(Value::Null, Value::text))
 }

@@ -17,7 +17,7 @@ use exec::{SessionState, Shared};
 use functions::FnCache;
 use instance::{FixedTables, Instance, SessionFace};
 use params::SessionParams;
-use plsql::Plsql;
+use plsql::{EventFacts, Plsql};
 use process::Process;
 use result_cache::Build;
 use std::cell::{Cell, RefCell};
@@ -59,6 +59,8 @@ pub struct Core {
     pub(crate) ahead: RefCell<Option<Rc<TableDef>>>,
     /// A DDL statement runs.
     pub(crate) defining: Cell<bool>,
+    /// The event for which a trigger on a schema or the database runs.
+    pub(crate) event: RefCell<Option<Rc<EventFacts>>>,
     /// The identity in force.
     pub(crate) who: Stack,
     /// The last pair of unit owner and invoker with INHERIT PRIVILEGES, and the dictionary's epoch at that check.
@@ -178,6 +180,7 @@ impl Core {
             names: RefCell::new(None),
             ahead: RefCell::new(None),
             defining: Cell::new(false),
+            event: RefCell::default(),
             who: Stack::default(),
             inherits: Cell::new(None),
             plsql: Plsql::new(seed),

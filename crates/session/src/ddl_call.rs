@@ -1,6 +1,7 @@
 //! DDL: the session as the host of the statements.
 
 use crate::core::Core;
+use crate::event_triggers::DdlEvents;
 use crate::identity::Identity;
 use crate::units::sort_errors;
 use crate::world::World;
@@ -17,11 +18,20 @@ use std::rc::Rc;
 use types::{Date, ObjectId, Ora, Result, Value};
 
 /// Runs a DDL statement. An open transaction is committed first, also when the statement then fails (invariant 2).
+/// Triggers on DDL fire before and after it (invariant 36).
 ///
 /// # Errors
-/// Errors of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
-pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
-    defining(core, cx, &mut |cx| define(core, cx, ddl))
+/// Errors of the statement and of its triggers; ORA-00060 in a function that another DDL statement calls: each would
+/// wait for the other.
+pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl, text: &str) -> Result<Option<Failure>> {
+    let events = if core.defining.get() { None } else { DdlEvents::of(core, ddl, text)? };
+    let Some(mut events) = events else { return defining(core, cx, &mut |cx| define(core, cx, ddl)) };
+    crate::branch::refuse_commit(core, cx.session)?;
+    end_transaction(core, cx)?;
+    events.fire(false, core, cx)?;
+    let done = defining(core, cx, &mut |cx| define(core, cx, ddl))?;
+    events.fire(true, core, cx)?;
+    Ok(done)
 }
 
 /// Runs a request of DBMS_STATS. A request that changes something commits before and after itself, as DDL does.

@@ -237,6 +237,7 @@ impl Session {
         session.readable()?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);
+        session.fire_logon()?;
         Ok(session)
     }
 }

@@ -65,6 +65,20 @@ impl exec::Host for Core {
         self.instance.storage().dictionary.note_changes(table, changes);
     }
 
+    fn log_error(&self, cx: &mut ExecCtx<'_>, text: &str, values: &[Value]) -> Result<()> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        plsql::World::autonomous_begin(&mut world)?;
+        let done = crate::recursive::run_as_caller(&mut world.cx, text, values)
+            .and_then(|()| self.commit(&mut world.cx))
+            .map_err(|e| e.without_position());
+        let ended = match &done {
+            Ok(()) => Ok(()),
+            Err(_) => self.rollback(world.cx.session),
+        };
+        let ended = ended.and(plsql::World::autonomous_end(&mut world));
+        done.and(ended)
+    }
+
     fn note_column_use(&self, table: ObjectId, column: u32, how: dictionary::ColumnUse) {
         self.instance.storage().dictionary.note_column_use(table, column, how);
     }

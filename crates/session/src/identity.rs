@@ -52,7 +52,7 @@ pub struct Identity {
 
 impl Identity {
     /// SYS with every privilege, for the instance's own statements.
-    const INTERNAL: Identity =
+    pub(crate) const INTERNAL: Identity =
         Identity { user: UserId::SYS, schema: UserId::SYS, sysdba: true, roles: 0, origin: Origin::Internal };
 
     /// The owner of a definer's rights unit or of a view, with the privileges granted to the owner and to PUBLIC.

@@ -99,6 +99,7 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
             StatementKind::CREATE_EDITION
         }
         Ddl::Edition(sql::ast::EditionStatement::Default { name: _, pos: _ }) => StatementKind::ALTER_DATABASE,
+        Ddl::CreateContext(_) => StatementKind::CREATE_CONTEXT,
         Ddl::CreateDirectory(_) => StatementKind::CREATE_DIRECTORY,
         Ddl::Drop(d) => drop_kind(d.kind),
         Ddl::AlterTable(_) => StatementKind::ALTER_TABLE,
@@ -166,6 +167,7 @@ fn drop_kind(kind: DropKind) -> StatementKind {
         DropKind::User => StatementKind::DROP_USER,
         DropKind::Role => StatementKind::DROP_ROLE,
         DropKind::Tablespace => StatementKind::DROP_TABLESPACE,
+        DropKind::Context => StatementKind::DROP_CONTEXT,
         DropKind::Directory => StatementKind::DROP_DIRECTORY,
         DropKind::DatabaseLink => StatementKind::DROP_DATABASE_LINK,
         DropKind::Profile => StatementKind::DROP_PROFILE,

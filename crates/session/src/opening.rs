@@ -49,6 +49,7 @@ impl Session {
         session.readable()?;
         times.authenticate_ns = os::clock::now_ns() - made;
         session.logged_on(times);
+        session.fire_logon()?;
         Ok(session)
     }
 

@@ -23,6 +23,21 @@ pub fn changed(core: &Core, cx: &mut ExecCtx<'_>, text: impl Into<Text>, binds: 
     run(core, cx, text.into().as_str(), binds, |cursor, cx| cursor.execute(cx).map(|()| cursor.rows_processed()))
 }
 
+/// Runs a statement with the names and privileges in force; `:n` stands for the n-th of `binds`.
+///
+/// # Errors
+/// Those of the statement.
+pub(crate) fn run_as_caller(cx: &mut ExecCtx<'_>, text: &str, binds: &[Value]) -> Result<()> {
+    let given = |name: &String| name.parse::<usize>().ok().and_then(|n| binds.get(n.checked_sub(1)?).cloned());
+    let values: Option<Vec<Value>> = sql::bind_names(text).iter().map(given).collect();
+    let values = values.as_deref().unwrap_or(binds);
+    let types: Vec<_> = values.iter().map(|v| Some(v.data_type())).collect();
+    let mut cursor = Cursor::compile(cx, text, &types)?;
+    let done = cursor.bind(values).and_then(|()| cursor.execute(cx));
+    cursor.close(cx);
+    done
+}
+
 pub(crate) fn run<R>(
     core: &Core,
     cx: &mut ExecCtx<'_>,

@@ -28,19 +28,19 @@ pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
 /// # Errors
 /// Those of the statement; ORA-03001 for an unsupported feature.
 pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text: &str) -> Result<Option<Failure>> {
-    let done = run_unaudited(core, cx, statement);
+    let done = run_unaudited(core, cx, statement, text);
     crate::audit::statement(core, &cx.session.txn, statement, text, done.as_ref().err().map_or(0, Ora::code))?;
     done
 }
 
-fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Option<Failure>> {
+fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text: &str) -> Result<Option<Failure>> {
     use Statement::{Commit, Rollback, Savepoint};
     if !matches!(statement, Commit(_) | Rollback(_) | Savepoint(_)) {
         core.p.count(wait::Stat::ParseCountTotal, 1);
         core.p.count_execution();
     }
     if let Statement::Ddl(ddl) = statement {
-        return crate::ddl_call::run(core, cx, ddl);
+        return crate::ddl_call::run(core, cx, ddl, text);
     }
     run_control(core, cx, statement).map(|()| None)
 }

@@ -151,6 +151,10 @@ impl plsql::World for World<'_> {
         units::trigger(self, trigger)
     }
 
+    fn event(&self) -> Option<std::rc::Rc<plsql::EventFacts>> {
+        self.core.event.borrow().clone()
+    }
+
     fn trigger_table(&mut self, table: u32) -> Result<Option<TriggerTable>> {
         units::trigger_table(self, table)
     }
@@ -435,13 +439,16 @@ impl plsql::World for World<'_> {
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
         // LOCK TABLE is the only static statement that comes here; all others are dynamic.
-        let locks = sql::lexer::lex(text)
-            .tokens
-            .first()
-            .is_some_and(|first| text[first.start as usize..first.end as usize].eq_ignore_ascii_case("lock"));
-        if locks {
+        let tokens = sql::lexer::lex(text).tokens;
+        let is_word = |at: usize, word: &str| {
+            let token = tokens.get(at).map(|token| &text[token.start as usize..token.end as usize]);
+            token.is_some_and(|token| token.eq_ignore_ascii_case(word))
+        };
+        // The trigger of a logon sets up its session.
+        let is_set_up = self.core.event.borrow().is_some() && is_word(0, "alter") && is_word(1, "session");
+        if is_word(0, "lock") {
             self.cx.session.may_lock()?
-        } else {
+        } else if !is_set_up {
             self.cx.session.may_control_transaction()?
         }
         run::run_other(self.core, &mut self.cx, text)
@@ -456,7 +463,8 @@ impl plsql::World for World<'_> {
 
     fn set_nls(&mut self, parameter: &str, value: &str) -> Result<()> {
         // A trigger may not, as with ALTER SESSION; a function of a query may.
-        self.cx.session.may_control("SET NLS").or_else(|e| if e.is(4092) { Err(e) } else { Ok(()) })?;
+        let is_set_up = self.core.event.borrow().is_some();
+        self.cx.session.may_control("SET NLS").or_else(|e| if e.is(4092) && !is_set_up { Err(e) } else { Ok(()) })?;
         crate::alter::set_nls(self.core, self.cx.session, parameter, value)
     }
 
@@ -652,8 +660,8 @@ impl plsql::World for World<'_> {
         self.core.p.session().client_identifier.set(client);
     }
 
-    fn change_context(&mut self, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
-        crate::context::change(self.core, namespace, name, value)
+    fn change_context(&mut self, change: &plsql::ContextChange<'_>) -> Result<()> {
+        crate::context::change(self.core, self.cx.session, change)
     }
 
     fn session_serial(&self) -> i64 {

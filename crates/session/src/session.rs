@@ -448,9 +448,10 @@ impl Session {
     /// # Errors
     /// ORA-28267 for a namespace that clients may not set, ORA-28106 for values that are too long.
     pub fn set_context(&self, namespace: &str, clears: bool, values: &[(String, String)]) -> Result<()> {
+        crate::app_context::check_namespace(namespace)?;
         let contexts = &self.core.contexts;
         if clears {
-            contexts.clear(namespace, None)?;
+            contexts.clear(namespace, None);
         }
         values.iter().try_for_each(|(name, value)| contexts.set(namespace, name, value))
     }
@@ -493,6 +494,7 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             Flow::Continue
         }
         Request::Logoff { commit } => {
+            crate::event_triggers::logoff(core, cx);
             // Without a transaction there is no commit to count.
             let ended = match cx.session.txn.is_active() {
                 false => Ok(()),

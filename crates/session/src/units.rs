@@ -33,7 +33,7 @@ fn parts_of(names: &SessionCatalog, unit: &StoredUnit) -> Vec<ObjectDef> {
     found.cloned().into_iter().collect()
 }
 
-/// The trigger with that number, and its table.
+/// The trigger with that number, and its table: one without columns for a trigger on a schema or the database.
 pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit, TriggerTable)>> {
     let names = world.core.names()?;
     let image = names.image();
@@ -41,7 +41,11 @@ pub fn trigger(world: &mut World<'_>, number: u32) -> Result<Option<(StoredUnit,
     let base = image.trigger_base(ObjectId(number));
     image.checked()?;
     let Some((unit, base)) = unit.zip(base) else { return Ok(None) };
-    let Some(table) = trigger_table(world, base.0)? else { return Ok(None) };
+    let table = match base {
+        dictionary::NO_BASE => Some(TriggerTable::default()),
+        base => trigger_table(world, base.0)?,
+    };
+    let Some(table) = table else { return Ok(None) };
     let ProcedureDef { owner, name, source, settings, .. } = &*unit;
     let (owner, name, source, settings) = (owner.clone(), name.clone(), source.clone(), settings.clone());
     Ok(Some((StoredUnit { owner, name, kind: UnitKindOfText::Trigger, source, settings }, table)))

@@ -175,6 +175,18 @@ impl Ora {
         error
     }
 
+    /// Removes the name of a unit from its places in the stack: they read `at line N`.
+    #[must_use]
+    pub fn without_unit(mut self, unit: &str) -> Ora {
+        let named = format!("at \"{unit}\", ");
+        for place in self.0.context.iter_mut().filter(|place| place.is(6512)) {
+            if let Some(line) = place.0.message.strip_prefix(&named) {
+                place.0.message = format!("at {line}");
+            }
+        }
+        self
+    }
+
     /// Returns the facility that raised it.
     pub fn facility(&self) -> Facility {
         self.0.facility
@@ -319,6 +331,14 @@ mod tests {
             "ORA-01476: divisor is equal to zero\nORA-06512: at \"SCOTT.F\", line 3\nORA-06512: at line 1"
         );
         assert_eq!(e.headline(), "ORA-01476: divisor is equal to zero");
+    }
+
+    #[test]
+    fn the_name_of_a_unit_leaves_its_own_places() {
+        let e = Ora::new(1476).at_line("SCOTT.F", 3).at_line("SCOTT.T", 2).without_unit("SCOTT.T");
+        let lines =
+            ["ORA-01476: divisor is equal to zero", "ORA-06512: at \"SCOTT.F\", line 3", "ORA-06512: at line 2"];
+        assert_eq!(e.to_string(), lines.join("\n"));
     }
 
     #[test]

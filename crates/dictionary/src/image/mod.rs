@@ -29,5 +29,5 @@ mod tables;
 mod users;
 
 pub use numbers::{big_number, cluster_columns, partition_columns};
-pub use objects::{quoted, trigger_path, unquoted};
+pub use objects::{NO_BASE, quoted, trigger_path, unquoted};
 pub use picture::{Image, ObjectGrant};

@@ -120,6 +120,19 @@ impl Image {
         Some(ObjectId(as_u32(&row[trigger::BASEOBJECT])))
     }
 
+    /// The application context of a namespace.
+    pub fn context(&self, namespace: &str) -> Option<ContextDef> {
+        let object = self.find(UserId::SYS, ObjectKind::Context, namespace)?.object;
+        let row = self.rows(Base::Context, context::OBJ, object.0).pop()?;
+        let package = format!("{}.{}", as_text(&row[context::SCHEMA]), as_text(&row[context::PACKAGE]));
+        Some(ContextDef { object, package, global: as_i64(&row[context::FLAGS]) == Some(1) })
+    }
+
+    /// The triggers on schemas and the database, in the order in which they fire.
+    pub fn event_triggers(&self) -> Vec<TriggerDef> {
+        self.triggers(NO_BASE, &[])
+    }
+
     /// The triggers of a table in the order in which they fire: as FOLLOWS says, then by creation.
     pub(super) fn triggers(&self, table: ObjectId, columns: &[ColumnDef]) -> Vec<TriggerDef> {
         let mut rows = self.rows(Base::Trigger, trigger::BASEOBJECT, table.0);
@@ -169,6 +182,8 @@ impl Image {
             columns: listed,
             assigns: positions(trigger::NEWOUT),
             points: as_i64(&row[trigger::PROPERTY]).unwrap_or(0) as u8,
+            events: as_i64(&row[trigger::EVENTS]).unwrap_or(0) as u32,
+            schema: as_i64(&row[trigger::SCHEMA]).map(|user| UserId(user as u32)),
         })
     }
 
@@ -196,6 +211,9 @@ impl Image {
         led
     }
 }
+
+/// The base object of a trigger on a schema or the database.
+pub const NO_BASE: ObjectId = ObjectId(0);
 
 /// A list of names in quotation marks, which no name contains.
 pub fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {

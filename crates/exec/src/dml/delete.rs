@@ -1,6 +1,7 @@
 //! DELETE: of rows found one by one, or in batches.
 
 use super::bulk::{Bulk, each_batch, keep_bytes};
+use super::error_log::Operation;
 use super::fire::When;
 use super::fire_row::RowEvent;
 use super::row::{DmlRun, returning};
@@ -103,17 +104,59 @@ impl Delete {
         }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
-            let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
-            self.writer.fire_row(When::Before, event, None, m, cx)?;
-            if !self.writer.delete(row.at(), &self.old, &seen, m, cx)? {
+            if !self.one_or_log(&row, &seen, run, m, cx)? {
                 run.restart = true;
                 return Ok(());
             }
-            self.writer.fire_row(When::After, event, None, m, cx)?;
-            run.changed(&row);
-            returning(&self.returning, run, m, cx)?;
             cx.check_cancel()?;
         }
         self.writer.finish(cx)
+    }
+
+    /// Deletes a row. False when it has changed since the snapshot.
+    fn one(
+        &mut self,
+        row: &Address,
+        seen: &Snapshot,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let event = RowEvent { event: TriggerEvent::Delete, old: &self.old, rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, None, m, cx)?;
+        if !self.writer.delete(row.at(), &self.old, seen, m, cx)? {
+            return Ok(false);
+        }
+        self.writer.fire_row(When::After, event, None, m, cx)?;
+        run.changed(row);
+        returning(&self.returning, run, m, cx)?;
+        Ok(true)
+    }
+
+    /// As [`Delete::one`]; the error of the row goes to the error log, if the statement has one.
+    fn one_or_log(
+        &mut self,
+        row: &Address,
+        seen: &Snapshot,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        if self.writer.log.is_none() {
+            return self.one(row, seen, run, m, cx);
+        }
+        let start = cx.shared.txns.savepoint(&cx.session.txn);
+        let mark = self.writer.mark();
+        let rows = run.rows;
+        let done = self.one(row, seen, run, m, cx);
+        let e = match done.and_then(|done| self.writer.finish_row(mark.orphans, cx).map(|()| done)) {
+            Err(e) => e,
+            done => return done,
+        };
+        run.rows = rows;
+        cx.undo_failed(&start, &e)?;
+        self.writer.back_to(&mark);
+        let of = (Operation::Delete, Some(self.rowid));
+        self.writer.log_row(e, of, &self.old, m, cx).map(|()| true)
     }
 }

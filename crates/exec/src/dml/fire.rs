@@ -83,6 +83,21 @@ impl Firings {
     }
 }
 
+/// Runs `f`, which runs triggers on a schema or the database, with the restrictions on their statements.
+///
+/// # Errors
+/// Those of `f`.
+pub fn in_trigger(cx: &mut ExecCtx<'_>, f: &mut dyn FnMut(&mut ExecCtx<'_>) -> Result<()>) -> Result<()> {
+    let now = Some((caller_of(None, cx), cx.session.suspended));
+    let before = std::mem::replace(&mut cx.session.caller, now);
+    // The statements of a trigger are measured separately.
+    let counts = cx.session.noted.switch(false);
+    let done = f(cx);
+    cx.session.noted.switch(counts);
+    cx.session.caller = before;
+    done
+}
+
 /// The restrictions on a trigger: those of the triggers and functions around it, and on the table that changes.
 fn caller_of(table: Option<ObjectId>, cx: &ExecCtx<'_>) -> Rc<Caller> {
     let mut changes = cx.session.caller().map(|outer| outer.changes.clone()).unwrap_or_default();

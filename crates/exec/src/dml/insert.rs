@@ -1,6 +1,7 @@
 //! INSERT into one table or several.
 
 use super::direct::Direct;
+use super::error_log::Operation;
 use super::fire::When;
 use super::fire_row::RowEvent;
 use super::row::{DmlRun, fill, new_row, returning};
@@ -11,7 +12,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, RowSource};
 use plan::{InsertPlan, InsertSource, Reg, TriggerEvent};
-use types::Result;
+use types::{Result, Value};
 
 pub struct Insert {
     pub(super) writer: Writer,
@@ -40,7 +41,10 @@ pub fn build_insert(i: &InsertPlan, b: &mut Builder<'_>) -> Result<Insert> {
         InsertSource::Query(q) => (Some(Op::build(&q.source, b)?), &q.out),
     };
     let (defaults, nulls) = fill(&i.columns, &i.defaults, i.target.table.columns.len(), &i.target.table, b);
-    let writer = Writer::build(&i.target, None, b)?;
+    let mut writer = Writer::build(&i.target, None, b)?;
+    if let Some(log) = &mut writer.log {
+        log.give(i.columns.iter().copied().zip(exprs), b);
+    }
     let values: Vec<_> = i.columns.iter().copied().zip(b.codes(exprs)).collect();
     Ok(Insert {
         direct: Direct::of(&writer, &values, &defaults),
@@ -72,12 +76,30 @@ impl Insert {
         returning(&self.returning, run, m, cx)
     }
 
+    /// As [`Insert::one`]; the error of the row goes to the error log, if the statement has one.
+    fn one_or_log(&mut self, single: bool, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.writer.log.is_none() {
+            return self.one(single, run, m, cx);
+        }
+        // A value that has not been computed is NULL in the log.
+        for reg in self.writer.new.clone() {
+            m.put(reg, Value::Null);
+        }
+        let start = cx.shared.txns.savepoint(&cx.session.txn);
+        let mark = self.writer.mark();
+        let Err(e) = self.one(single, run, m, cx) else { return Ok(()) };
+        cx.undo_failed(&start, &e)?;
+        self.writer.back_to(&mark);
+        let new = self.writer.new.clone();
+        self.writer.log_row(e, (Operation::Insert, None), &new, m, cx)
+    }
+
     pub fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         match self.query.take() {
             None => {
                 m.sequence_values.fill(None);
-                self.one(true, run, m, cx)?;
+                self.one_or_log(true, run, m, cx)?;
             }
             Some(mut query) => {
                 let result = self.run_query(&mut query, run, m, cx);
@@ -95,7 +117,7 @@ impl Insert {
         }
         while query.next(m, cx)? {
             m.sequence_values.fill(None);
-            self.one(false, run, m, cx)?;
+            self.one_or_log(false, run, m, cx)?;
             cx.check_cancel()?;
         }
         Ok(())

@@ -17,7 +17,7 @@ use dictionary::{ConstraintKindDef, IndexDef, IndexKey, IndexKind, TableDef};
 use plan::{ChildKey, ForeignKey, OnDelete, Reg, Watch};
 use std::rc::Rc;
 use txn::LockWait;
-use types::{DataType, Ora, Result, Value, codec};
+use types::{DataType, ObjectId, Ora, Result, Value, codec};
 
 /// Encodes values as the key of an index over columns of other tables' types.
 struct KeyMaker {
@@ -167,6 +167,7 @@ impl Parent {
 pub struct Child {
     owner: String,
     name: String,
+    table: ObjectId,
     /// The key's columns in the parent.
     pub columns: Vec<u16>,
     on_delete: OnDelete,
@@ -227,6 +228,7 @@ impl Child {
         Ok(Child {
             owner: c.owner.clone(),
             name: c.name.clone(),
+            table: c.child.object,
             columns: c.parent_columns.clone(),
             on_delete: c.on_delete,
             index,
@@ -235,6 +237,11 @@ impl Child {
             look: Inner::new(child_sql(c, OnDelete::Restrict), b.compile_inner),
             watch: c.watch,
         })
+    }
+
+    /// Whether the child rows are in that table.
+    pub fn is_in(&self, table: ObjectId) -> bool {
+        self.table == table
     }
 
     /// Whether a row of the changed table has the lost key again. `deleted`: its row was deleted, and ON DELETE applies

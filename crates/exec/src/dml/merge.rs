@@ -1,5 +1,6 @@
 //! MERGE: updates, deletions and insertions by the rows of a join.
 
+use super::error_log::Operation;
 use super::fire::When;
 use super::fire_row::RowEvent;
 use super::row::{DmlRun, Set, build_sets, changed_row, fill, new_row};
@@ -88,16 +89,46 @@ impl Merge {
         while self.source.next(m, cx)? {
             match Address::of(m.value(self.rowid)) {
                 Some(row) => {
-                    if !self.matched(row, &seen, &mut touched, run, m, cx)? {
+                    if !self.one_or_log(Some(row), &seen, &mut touched, run, m, cx)? {
                         run.restart = true;
                         return Ok(());
                     }
                 }
-                None => self.not_matched(run, m, cx)?,
+                None => drop(self.one_or_log(None, &seen, &mut touched, run, m, cx)?),
             }
             cx.check_cancel()?;
         }
         self.writer.finish(cx)
+    }
+
+    /// Changes the row that matches, or inserts one; its error goes to the error log, if the statement has one. False
+    /// when the row has changed since the snapshot.
+    fn one_or_log(
+        &mut self,
+        row: Option<Address>,
+        seen: &Snapshot,
+        touched: &mut HashSet<Address>,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let is_update = row.is_some();
+        let start = self.writer.log.is_some().then(|| cx.shared.txns.savepoint(&cx.session.txn));
+        let mark = self.writer.mark();
+        let done = match row {
+            Some(row) => self.matched(row, seen, touched, run, m, cx),
+            None => self.not_matched(run, m, cx).map(|()| true),
+        };
+        let (e, start) = match (done, start) {
+            // A key that is taken ends a MERGE.
+            (Err(e), Some(start)) if !e.is(1) => (e, start),
+            (done, _) => return done,
+        };
+        cx.undo_failed(&start, &e)?;
+        self.writer.back_to(&mark);
+        let new = self.writer.new.clone();
+        let of = if is_update { (Operation::Update, Some(self.rowid)) } else { (Operation::Insert, None) };
+        self.writer.log_row(e, of, &new, m, cx).map(|()| true)
     }
 
     /// False when the row has changed since the snapshot.

@@ -4,6 +4,7 @@ mod batch;
 mod bulk;
 mod delete;
 mod direct;
+mod error_log;
 mod fire;
 mod fire_row;
 mod insert;
@@ -18,6 +19,6 @@ mod stored_lobs;
 mod update;
 mod writer;
 
-pub use fire::When;
+pub use fire::{When, in_trigger};
 pub use locks::TableLocks;
 pub use statement::Dml;

@@ -1,6 +1,7 @@
 //! UPDATE: of rows found one by one, or in batches.
 
 use super::bulk::{Bulk, each_batch, keep_bytes};
+use super::error_log::Operation;
 use super::fire::When;
 use super::fire_row::RowEvent;
 use super::row::{DmlRun, Set, build_sets, changed_row, returning};
@@ -37,7 +38,14 @@ impl Update {
         let mut columns = set.clone();
         let assigned = u.target.firings.iter().flat_map(|firing| &firing.assigned);
         columns.extend(assigned.filter(|c| !set.contains(c)));
-        let writer = Writer::build(&u.target, Some(&columns), b)?;
+        let mut writer = Writer::build(&u.target, Some(&columns), b)?;
+        if let Some(log) = &mut writer.log {
+            let given = |set| match set {
+                &SetItem::One(column, ref e) => Some((column, e)),
+                SetItem::Row(..) => None,
+            };
+            log.give(u.sets.iter().filter_map(given), b);
+        }
         let bulk = match u.returning.is_empty() && writer.takes_bytes(false) {
             true => bulk_update(u, &sets, &writer, b)?,
             false => None,
@@ -93,20 +101,58 @@ impl Update {
         }
         while self.source.next(m, cx)? {
             let Some(row) = Address::of(m.value(self.rowid)) else { continue };
-            changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
-            let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
-            self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
-            let Some(at) = self.writer.update(row.at(), &self.old, &self.columns, &seen, m, cx)? else {
+            if !self.one_or_log(&row, &seen, run, m, cx)? {
                 run.restart = true;
                 return Ok(());
-            };
-            at.at().put(m, self.rowid);
-            self.writer.fire_row(When::After, event, None, m, cx)?;
-            run.changed(&at);
-            returning(&self.returning, run, m, cx)?;
+            }
             cx.check_cancel()?;
         }
         self.writer.finish(cx)
+    }
+
+    /// Changes a row. False when it has changed since the snapshot.
+    fn one(
+        &mut self,
+        row: &Address,
+        seen: &Snapshot,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
+        let event = RowEvent { event: TriggerEvent::Update, old: &self.old, rowid: self.rowid, single: false };
+        self.writer.fire_row(When::Before, event, Some(&self.set), m, cx)?;
+        let Some(at) = self.writer.update(row.at(), &self.old, &self.columns, seen, m, cx)? else { return Ok(false) };
+        at.at().put(m, self.rowid);
+        self.writer.fire_row(When::After, event, None, m, cx)?;
+        run.changed(&at);
+        returning(&self.returning, run, m, cx)?;
+        Ok(true)
+    }
+
+    /// As [`Update::one`]; the error of the row goes to the error log, if the statement has one.
+    fn one_or_log(
+        &mut self,
+        row: &Address,
+        seen: &Snapshot,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        if self.writer.log.is_none() {
+            return self.one(row, seen, run, m, cx);
+        }
+        let start = cx.shared.txns.savepoint(&cx.session.txn);
+        let mark = self.writer.mark();
+        let e = match self.one(row, seen, run, m, cx) {
+            // A key that is taken ends an UPDATE.
+            Err(e) if !e.is(1) => e,
+            done => return done,
+        };
+        cx.undo_failed(&start, &e)?;
+        self.writer.back_to(&mark);
+        let of = (Operation::Update, Some(self.rowid));
+        self.writer.log_row(e, of, &self.old, m, cx).map(|()| true)
     }
 }
 

@@ -6,6 +6,7 @@
 //! have got the lost key (E9).
 
 use super::batch::Batch;
+use super::error_log::{ErrorLog, Operation};
 use super::fire::Firings;
 use super::keys::{Child, Parent};
 use super::later::Later;
@@ -57,6 +58,14 @@ struct Moved {
     new_at: Address,
 }
 
+/// A position in what the changed rows have left for the end of the statement.
+pub(super) struct Mark {
+    moved: usize,
+    rows: usize,
+    pub(super) orphans: usize,
+    changes: Changes,
+}
+
 /// One table being changed.
 pub struct Writer {
     pub table: Rc<TableDef>,
@@ -80,6 +89,8 @@ pub struct Writer {
     foreign: Vec<Parent>,
     children: Vec<Child>,
     pub(super) firings: Firings,
+    /// LOG ERRORS: rows are changed one by one.
+    pub(super) log: Option<Box<ErrorLog>>,
     pub(super) row: Vec<u8>,
     key: Vec<u8>,
     lobs: StoredLobs,
@@ -158,6 +169,7 @@ impl Writer {
             foreign: t.foreign.iter().map(|f| Parent::build(f, &t.table, b)).collect::<Result<_>>()?,
             children: t.children.iter().map(|c| Child::build(c, Some(&t.table), b)).collect::<Result<_>>()?,
             firings: Firings::of(&t.firings),
+            log: t.error_log.as_ref().map(|log| Box::new(ErrorLog::build(log, b))),
             row: Vec::new(),
             key: Vec::new(),
             lobs: StoredLobs::of(&t.table),
@@ -184,6 +196,9 @@ impl Writer {
         self.changes = Changes::default();
         self.foreign.iter_mut().for_each(Parent::begin);
         self.firings.begin();
+        if let Some(log) = &mut self.log {
+            log.begin();
+        }
     }
 
     /// Reports the changes of a statement to the host, for table monitoring.
@@ -317,7 +332,8 @@ impl Writer {
     /// Whether a row may be changed after later rows have been computed. Triggers before a row do not see the table;
     /// only a foreign key to it could.
     fn rows_may_wait(&self) -> bool {
-        !self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty()
+        self.log.is_none()
+            && (!self.firings.has_rows() || !self.firings.has_after_rows() && self.table.referenced_by.is_empty())
     }
 
     /// Adds the row in the new registers to the batch. On an error, the batch must be flushed before it is raised: an
@@ -333,6 +349,40 @@ impl Writer {
             self.charge(0, m, cx)?;
         }
         self.batch.push(&self.row, &self.indexes)
+    }
+
+    /// What the changed rows have left for the end of the statement.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            moved: self.moved.len(),
+            rows: self.moved_rows.len(),
+            orphans: self.orphans.len(),
+            changes: self.changes,
+        }
+    }
+
+    /// Forgets what a failed row has left since `mark`.
+    pub(super) fn back_to(&mut self, mark: &Mark) {
+        self.moved.truncate(mark.moved);
+        self.moved_rows.truncate(mark.rows);
+        self.orphans.truncate(mark.orphans);
+        self.changes = mark.changes;
+        self.against.clear();
+    }
+
+    /// Logs the error of a row, or returns it.
+    pub(super) fn log_row(
+        &mut self,
+        error: Ora,
+        of: (Operation, Option<Reg>),
+        row: &[Reg],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        match &mut self.log {
+            Some(log) => log.note(error, of, row, m, cx),
+            None => Err(error),
+        }
     }
 
     /// The rows that are not inserted yet.
@@ -759,6 +809,19 @@ impl Writer {
             }
         }
         self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
+    }
+
+    /// Checks the child rows of the keys that a deleted row has lost since `from`, so that an error is one of this row.
+    /// Child rows in the same table may be deleted by the statement, too: they are checked at its end.
+    pub(super) fn finish_row(&mut self, from: usize, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for (child, values, deleted) in self.orphans.split_off(from) {
+            if self.children[child].is_in(self.table.object) {
+                self.orphans.push((child, values, deleted));
+            } else {
+                self.check_child(child, &values, deleted, cx)?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that no child row refers to a lost key, or does the action of ON DELETE. The triggers of the child table,

@@ -50,6 +50,8 @@ sga::sga_struct! {
         pub(super) repository_changes: AtomicU64,
         /// Process slot of CJQ0 + 1; 0 while there is none.
         pub(super) job_coordinator: AtomicU32,
+        /// 1: the triggers on the start of the instance have been fired.
+        pub(super) startup_fired: AtomicU32,
         /// Process slot of PMON + 1; 0 while there is none.
         pub(super) pmon: AtomicU32,
         /// Process slot of each DBWn + 1; 0 while there is none.
@@ -180,6 +182,11 @@ impl State {
     /// Sets the phase of the instance. Only the supervisor may call this.
     pub fn set_phase(&self, phase: Phase) {
         self.fixed.phase.store(phase as u32, Ordering::Release);
+    }
+
+    /// True for the first call: the caller fires the triggers on the start of the instance.
+    pub fn claim_startup(&self) -> bool {
+        self.fixed.startup_fired.swap(1, Ordering::AcqRel) == 0
     }
 
     /// The start time of the instance, in nanoseconds since 1970 UTC.

@@ -290,6 +290,17 @@ pub const ACTIONS: &[Action] = &[
     of_sys("select name from sys.obj$ for update"),
     Action { dba: false, ..catalog("begin sys.sp; end;", On::Package, &[]) },
     // The system.
+    system("create or replace context matrix_context using p", &[&["create any context"]]),
+    // A trigger on the database, and one on another schema.
+    system(
+        "create or replace trigger et after startup on database begin null; end;",
+        &[&["administer database trigger"], &["create trigger", "create any trigger"]],
+    ),
+    ddl(
+        "create or replace trigger o.et2 after logon on o.schema begin null; end;",
+        On::System,
+        &[&["create any trigger"]],
+    ),
     system("alter system set open_cursors = 300", &[&["alter system"]]),
     system("alter system set \"_switch_result_cache\" = 'versioned'", &[&["alter system"]]),
     system("alter system set \"_switch_cache_buffers_chains\" = 'versioned'", &[&["alter system"]]),

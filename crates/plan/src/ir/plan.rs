@@ -92,6 +92,20 @@ pub struct Target {
     pub firings: Vec<Firing>,
     /// `INSERT INTO t PARTITION (p)`: the position of the only partition that takes rows (ORA-14401).
     pub partition: Option<u32>,
+    /// LOG ERRORS.
+    pub error_log: Option<ErrorLog>,
+}
+
+/// The table that gets the rows that a statement cannot change.
+#[derive(Clone, Debug, Image)]
+pub struct ErrorLog {
+    /// The INSERT of a row: the error's number, its message, the row's address, the operation, the tag, and `columns`.
+    pub text: String,
+    /// The columns of the changed table whose values are logged.
+    pub columns: Vec<u16>,
+    pub tag: Option<Expr>,
+    /// The number of errors that are logged and do not end the statement; `None` for any number.
+    pub limit: Option<u64>,
 }
 
 /// The event that fires a trigger.

@@ -118,7 +118,8 @@ impl<W: World> Compiler<'_, W> {
             at = 1;
             found = self.interface_of(&path)?;
         }
-        if let Some(rows) = self.rows.as_mut().filter(|rows| rows.in_when)
+        let is_attribute = !first.quoted && crate::packages::standard_member(&first.name).is_some();
+        if let Some(rows) = self.rows.as_mut().filter(|rows| rows.in_when && !is_attribute)
             && (found.is_some() || n.parts.iter().any(|part| matches!(part, Part::Call(_))))
         {
             let error = Ora::new(25007);

@@ -3,7 +3,7 @@
 use super::ask::Interfaces;
 use super::image::{self, Subject};
 use super::question::Questions;
-use super::scope::Interface;
+use super::scope::{Interface, Symbol};
 use super::trigger::compile_trigger;
 use super::unit::{compile_block, compile_unit, interface_of};
 use super::units::{Failed, Key, Shown, Units, built_in};
@@ -100,6 +100,11 @@ impl Units {
         schema: &str,
     ) -> Result<Option<Shown>> {
         let stored = self.stored(w, owner, name, schema)?;
+        if stored.is_empty()
+            && let Some(found) = self.standard_interface(w, owner, name, schema)?
+        {
+            return Ok(Some(found));
+        }
         let Some(unit) = stored.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger) else {
             return Ok(None);
         };
@@ -133,6 +138,29 @@ impl Units {
             types::Facility::Pls if matches!(e.code(), 904 | 907) => e,
             _ => Ora::pls(905, &[&unit.owner, &unit.name]),
         })
+    }
+
+    /// A function or type of DBMS_STANDARD, by its name without the package.
+    fn standard_interface<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<Shown>> {
+        let Some(member) = packages::standard_member(name).filter(|_| owner.is_none_or(|owner| owner == "SYS")) else {
+            return Ok(None);
+        };
+        let shown = self.make_interface(w, Some("SYS"), "DBMS_STANDARD", schema)?;
+        Ok(shown.and_then(|shown| {
+            let Interface::Package(package) = &shown.interface else { return None };
+            let interface = match package.symbols.get(member)? {
+                Symbol::Subs(subs) => Interface::Subprogram(Rc::clone(subs.first()?)),
+                Symbol::Type(ty) => Interface::Type(ty.clone()),
+                _ => return None, // not a clause: the package has nothing else
+            };
+            Some(Shown { interface, ..shown })
+        }))
     }
 
     /// Compiles a procedure or function that is not stored yet. Its statements may call it by name.

@@ -161,7 +161,7 @@ impl<W: World> Compiler<'_, W> {
         for event in &header.events {
             let columns = match event {
                 TriggerEvent::Update(columns) => columns.as_slice(),
-                TriggerEvent::Insert | TriggerEvent::Delete => &[],
+                TriggerEvent::Insert | TriggerEvent::Delete | TriggerEvent::System(_) => &[],
             };
             for column in columns {
                 let is_there =

@@ -2,6 +2,7 @@
 
 use super::dbms_lock::sleep;
 use super::package::*;
+use crate::requests::ContextChange;
 use crate::world::World;
 
 package! {
@@ -60,18 +61,32 @@ fn clear_identifier<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     Ok(())
 }
 
+/// The units on the call stack.
+fn callers<W: World>(c: &Call<'_, W>) -> Vec<String> {
+    c.m.call_stack().into_iter().map(|(_, name)| name).collect()
+}
+
 fn set_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    c.w.change_context(c.a.text(0), Some(c.a.text(1)), Some(c.a.text(2)))?;
+    let callers = callers(c);
+    let (user, client) = (c.a.optional_text(3), c.a.optional_text(4));
+    let (name, value) = (Some(c.a.text(1)), Some(c.a.text(2)));
+    let (user, client) = (user.as_deref(), client.as_deref());
+    c.w.change_context(&ContextChange { namespace: c.a.text(0), name, value, user, client, callers: &callers })?;
     Ok(())
 }
 
 fn clear_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    let attribute = c.a.optional_text(2);
-    c.w.change_context(c.a.text(0), attribute.as_deref(), None)?;
+    let callers = callers(c);
+    let (client, name) = (c.a.optional_text(1), c.a.optional_text(2));
+    let (client, name) = (client.as_deref(), name.as_deref());
+    let change = ContextChange { namespace: c.a.text(0), name, client, callers: &callers, ..ContextChange::default() };
+    c.w.change_context(&change)?;
     Ok(())
 }
 
 fn clear_all_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    c.w.change_context(c.a.text(0), None, None)?;
+    let callers = callers(c);
+    let change = ContextChange { namespace: c.a.text(0), callers: &callers, ..ContextChange::default() };
+    c.w.change_context(&change)?;
     Ok(())
 }

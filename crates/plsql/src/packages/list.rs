@@ -38,6 +38,7 @@ packages! {
     super::dbms_crypto,
     super::dbms_db_version,
     super::dbms_debug_jdwp,
+    super::dbms_errlog,
     super::dbms_flashback,
     super::dbms_job,
     super::dbms_lob,
@@ -50,6 +51,7 @@ packages! {
     super::dbms_session,
     super::dbms_shared_pool,
     super::dbms_sql,
+    super::dbms_standard,
     super::dbms_stats,
     super::dbms_transaction,
     super::dbms_types,
@@ -74,6 +76,11 @@ fn place_of(name: &str) -> Option<usize> {
 /// The specification of a built-in package.
 pub fn specification(name: &str) -> Option<&'static str> {
     place_of(name).map(|at| LIST[at].specification)
+}
+
+/// The member of DBMS_STANDARD that a name without a package means.
+pub(crate) fn standard_member(name: &str) -> Option<&'static str> {
+    super::dbms_standard::member(name)
 }
 
 /// Whether a package or type with that name comes with the database.

@@ -4,12 +4,12 @@ use crate::compile::{CompiledTrigger, EVENT_PARAMETERS, compile_trigger};
 use crate::datum::Datum;
 use crate::errors::CompileError;
 use crate::state::Plsql;
-use crate::world::{StoredUnit, World, as_owner};
+use crate::world::{StoredUnit, TriggerTable, World, as_owner};
 use exec::TriggerRow;
 use plan::{Firing, Trigger, TriggerEvent};
 use sql::plsql::ast::UnitKind;
 use std::rc::Rc;
-use types::{Ora, Result, Value};
+use types::{ObjectId, Ora, Result, Value};
 
 /// The result of compiling a trigger for DDL.
 #[derive(Debug)]
@@ -24,7 +24,8 @@ pub struct CheckedTrigger {
 }
 
 impl<C: 'static> Plsql<C> {
-    /// Compiles a trigger on a table without storing it. `source` begins at the word TRIGGER.
+    /// Compiles a trigger without storing it; `table` is 0 for one on a schema or the database. `source` begins at the
+    /// word TRIGGER.
     ///
     /// # Errors
     /// Those with which CREATE TRIGGER fails, and those of the dictionary.
@@ -37,7 +38,10 @@ impl<C: 'static> Plsql<C> {
         table: u32,
     ) -> Result<CheckedTrigger> {
         self.validate(w);
-        let table = w.trigger_table(table)?.ok_or_else(|| Ora::new(942))?;
+        let table = match ObjectId(table) {
+            dictionary::NO_BASE => TriggerTable::default(),
+            ObjectId(table) => w.trigger_table(table)?.ok_or_else(|| Ora::new(942))?,
+        };
         let name = sql::plsql::parse_trigger_header(source)?.name.name;
         let (owner, source, kind) = (owner.to_string(), source.to_string(), UnitKind::Trigger);
         let unit = StoredUnit { owner, name, kind, source, settings };
@@ -105,5 +109,29 @@ impl<C: 'static> Plsql<C> {
         self.close_left(w);
         let failed = |e: Ora| e.without_position().because(Ora::with(4088, &[&trigger.owner, &trigger.name]));
         result.and_then(|ran| ran.map_err(|fault| fault.ora)).map_err(failed)
+    }
+
+    /// Runs a trigger on a schema or the database.
+    ///
+    /// # Errors
+    /// ORA-04088 above ORA-00604 and the exception that was not handled; ORA-04098 for a trigger with errors.
+    pub fn fire_event<W: World<Cursor = C>>(&self, w: &mut W, trigger: &Trigger) -> Result<()> {
+        self.validate(w);
+        let invalid = || Ora::with(4098, &[&trigger.owner, &trigger.name]);
+        let unit = self.units.trigger(w, trigger.object.0)?.ok_or_else(invalid)?;
+        let mut args = self.take_args();
+        args.clear();
+        args.extend((0..3).map(|_| Datum::Val(Value::Boolean(false))));
+        args.push(Datum::Val(Value::Null));
+        let result = self.on_machine(|m| m.call_with(self, w, unit, 0, &mut args));
+        args.clear();
+        self.give_args(args);
+        self.close_left(w);
+        let unit = format!("{}.{}", trigger.owner, trigger.name);
+        let failed = |e: Ora| {
+            let inner = Ora::with(604, &[&1]).because(e.without_position().without_unit(&unit));
+            Ora::with(4088, &[&trigger.owner, &trigger.name]).because(inner)
+        };
+        result.and_then(|ran| ran.map_err(|fault| fault.ora)).map_err(|e| if e.ends_call() { e } else { failed(e) })
     }
 }

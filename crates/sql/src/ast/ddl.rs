@@ -26,6 +26,7 @@ pub enum Ddl {
     DefaultTablespace(DefaultTablespace),
     DefaultTablespaceType(DefaultTablespaceType),
     CreateDirectory(CreateDirectory),
+    CreateContext(CreateContext),
     Edition(EditionStatement),
     Drop(DropObject),
     AlterTable(AlterTable),
@@ -538,6 +539,17 @@ pub struct CreateDirectory {
     pub pos: Pos,
 }
 
+/// `CREATE CONTEXT namespace USING package`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateContext {
+    pub or_replace: bool,
+    pub name: Ident,
+    pub package: Name,
+    /// `ACCESSED GLOBALLY`.
+    pub global: bool,
+    pub pos: Pos,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropObject {
     pub kind: DropKind,
@@ -569,6 +581,7 @@ pub enum DropKind {
     Stored(StoredKind),
     Tablespace,
     Directory,
+    Context,
     DatabaseLink,
     Profile,
     AuditPolicy,

@@ -16,15 +16,21 @@ pub enum InsertKind {
         target: InsertTarget,
         source: InsertSource,
         returning: Option<Returning>,
-        error_log: Option<String>,
+        error_log: Option<Box<ErrorLog>>,
     },
     /// `INSERT ALL ... SELECT`: without WHEN the branches have no condition.
-    Multi {
-        first: bool,
-        branches: Vec<InsertBranch>,
-        otherwise: Vec<InsertInto>,
-        query: Box<Query>,
-    },
+    Multi { first: bool, branches: Vec<InsertBranch>, otherwise: Vec<InsertInto>, query: Box<Query> },
+}
+
+/// `LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT n]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorLog {
+    /// Without a name the table is `ERR$_` with the beginning of the name of the table that is changed.
+    pub table: Option<Name>,
+    pub tag: Option<Expr>,
+    /// `None` for UNLIMITED; 0 without the clause.
+    pub limit: Option<u64>,
+    pub pos: Pos,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +79,7 @@ pub struct Update {
     /// `WHERE CURRENT OF cursor` of PL/SQL.
     pub current_of: Option<Ident>,
     pub returning: Option<Returning>,
-    pub error_log: Option<String>,
+    pub error_log: Option<Box<ErrorLog>>,
     pub pos: Pos,
 }
 
@@ -100,7 +106,7 @@ pub struct Delete {
     pub filter: Option<Expr>,
     pub current_of: Option<Ident>,
     pub returning: Option<Returning>,
-    pub error_log: Option<String>,
+    pub error_log: Option<Box<ErrorLog>>,
     pub pos: Pos,
 }
 
@@ -112,7 +118,7 @@ pub struct Merge {
     pub on: Expr,
     pub update: Option<MergeUpdate>,
     pub insert: Option<MergeInsert>,
-    pub error_log: Option<String>,
+    pub error_log: Option<Box<ErrorLog>>,
     pub pos: Pos,
 }
 

@@ -76,6 +76,18 @@ impl Parser<'_> {
             let path = self.string(1780)?;
             return Ok(Ddl::CreateDirectory(CreateDirectory { or_replace, name, path, pos }));
         }
+        if self.eat_word("CONTEXT") {
+            let name = self.ident(905)?;
+            self.expect_word("USING", 905)?;
+            let package = self.name(905)?;
+            let global = self.eat_words(&["ACCESSED", "GLOBALLY"]);
+            // Values that come from elsewhere.
+            if self.at_word("INITIALIZED") {
+                return Err(Ora::unsupported().at(self.pos().0));
+            }
+            self.expect_end(922)?;
+            return Ok(Ddl::CreateContext(CreateContext { or_replace, name, package, global, pos }));
+        }
         self.create_stored(or_replace, pos)
     }
 

@@ -148,9 +148,26 @@ impl Parser<'_> {
         }
     }
 
-    /// `LOG ERRORS ...`, as written.
-    fn error_log(&mut self) -> Result<Option<String>> {
-        if self.at_words(&["LOG", "ERRORS"]) { Ok(Some(self.raw_rest()?)) } else { Ok(None) }
+    fn error_log(&mut self) -> Result<Option<Box<ErrorLog>>> {
+        let pos = self.pos();
+        if !self.eat_words(&["LOG", "ERRORS"]) {
+            return Ok(None);
+        }
+        let table = if self.eat_word("INTO") { Some(self.name(903)?) } else { None };
+        let tag = match self.eat(TokenKind::LeftParen) {
+            true => {
+                let tag = self.value()?;
+                self.right_paren()?;
+                Some(tag)
+            }
+            false => None,
+        };
+        let limit = match self.eat_words(&["REJECT", "LIMIT"]) {
+            true if self.eat_word("UNLIMITED") => None,
+            true => Some(self.integer64(30645)?),
+            false => Some(0),
+        };
+        Ok(Some(Box::new(ErrorLog { table, tag, limit, pos })))
     }
 
     fn update(&mut self, hints: Hints, pos: Pos) -> Result<Update> {

@@ -487,13 +487,6 @@ impl<'a> Parser<'a> {
         Ok(self.text_since(start).to_owned())
     }
 
-    /// Takes the rest of the text as written.
-    pub(crate) fn raw_rest(&mut self) -> Result<String> {
-        let start = self.pos();
-        self.raw_rest_words()?;
-        Ok(self.text_since(start).to_owned())
-    }
-
     /// The rest in upper case with single blanks, for clauses recognised by their words.
     pub(crate) fn raw_rest_words(&mut self) -> Result<String> {
         let mut words: Vec<String> = Vec::new();

@@ -142,6 +142,7 @@ impl Parser<'_> {
             (&["ROLE"], DropKind::Role, 1935),
             (&["TABLESPACE"], DropKind::Tablespace, 2216),
             (&["DIRECTORY"], DropKind::Directory, 22929),
+            (&["CONTEXT"], DropKind::Context, 905),
             (&["DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PUBLIC", "DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PROFILE"], DropKind::Profile, 2377),

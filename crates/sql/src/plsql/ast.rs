@@ -7,6 +7,8 @@
 //!
 //! Every position is a byte offset in the text that was parsed.
 
+pub use super::events::SystemEvent;
+
 /// A byte offset in the unit's source.
 pub type Pos = u32;
 
@@ -163,6 +165,8 @@ pub struct TriggerHeader {
     pub name: Ident,
     pub timing: TriggerTiming,
     pub events: Vec<TriggerEvent>,
+    pub scope: TriggerScope,
+    /// The table or view; empty for a trigger on a schema or the database.
     pub table: Path,
     /// The alias of the old row, `OLD` unless changed by `REFERENCING`.
     pub old_alias: String,
@@ -206,6 +210,17 @@ pub enum TriggerEvent {
     /// The columns of `UPDATE OF`; if empty, all columns.
     Update(Vec<Ident>),
     Delete,
+    /// An event of a trigger on a schema or the database.
+    System(SystemEvent),
+}
+
+/// The object that a trigger is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TriggerScope {
+    Table,
+    /// `ON [owner.]SCHEMA`, with the position of the word.
+    Schema(Option<Ident>, Pos),
+    Database,
 }
 
 /// A block: its labels, its declarations and its body.

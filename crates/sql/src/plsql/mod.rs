@@ -2,6 +2,7 @@
 
 pub mod ast;
 mod error;
+mod events;
 mod parser;
 
 pub use error::line_column;

@@ -28,9 +28,21 @@ impl Display for Returning {
 }
 
 /// RETURNING and LOG ERRORS.
-fn tail(f: &mut Formatter<'_>, returning: &Option<Returning>, error_log: &Option<String>) -> fmt::Result {
+fn tail(f: &mut Formatter<'_>, returning: &Option<Returning>, error_log: &Option<Box<ErrorLog>>) -> fmt::Result {
     returning.iter().try_for_each(|returning| returning.fmt(f))?;
-    error_log.iter().try_for_each(|text| write!(f, " {text}"))
+    error_log.iter().try_for_each(|log| log.fmt(f))
+}
+
+impl Display for ErrorLog {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(" LOG ERRORS")?;
+        self.table.iter().try_for_each(|table| write!(f, " INTO {table}"))?;
+        self.tag.iter().try_for_each(|tag| write!(f, " ({tag})"))?;
+        match self.limit {
+            None => f.write_str(" REJECT LIMIT UNLIMITED"),
+            Some(limit) => write!(f, " REJECT LIMIT {limit}"),
+        }
+    }
 }
 
 impl Display for Insert {
@@ -104,6 +116,6 @@ impl Display for Merge {
             }
             write!(f, " VALUES ({}){}", List(&insert.values), Clause("WHERE", &insert.filter))?;
         }
-        self.error_log.iter().try_for_each(|text| write!(f, " {text}"))
+        self.error_log.iter().try_for_each(|log| log.fmt(f))
     }
 }

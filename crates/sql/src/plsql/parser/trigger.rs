@@ -1,4 +1,4 @@
-//! Triggers on tables and views, simple and compound.
+//! Triggers: on tables and views, simple and compound; on schemas and the database.
 //!
 //! CREATE TRIGGER stores a trigger whose body has errors, but not one whose header has: the header names the table. The
 //! header can therefore be parsed alone, and its errors are those of a statement.
@@ -8,33 +8,8 @@ use crate::lexer::TokenKind;
 use crate::plsql::ast::*;
 use types::Ora;
 
-/// The events of triggers on schemas and the database.
-const OTHER_EVENTS: &[&str] = &[
-    "ALTER",
-    "ANALYZE",
-    "ASSOCIATE",
-    "AUDIT",
-    "CLONE",
-    "COMMENT",
-    "CREATE",
-    "DB_ROLE_CHANGE",
-    "DDL",
-    "DISASSOCIATE",
-    "DROP",
-    "GRANT",
-    "LOGOFF",
-    "LOGON",
-    "NOAUDIT",
-    "RENAME",
-    "REVOKE",
-    "SERVERERROR",
-    "SHUTDOWN",
-    "STARTUP",
-    "SUSPEND",
-    "TRUNCATE",
-    "UNPLUG",
-    "SET",
-];
+/// The events that no statement or change of state here brings about.
+const OTHER_EVENTS: &[&str] = &["ASSOCIATE", "CLONE", "DB_ROLE_CHANGE", "DISASSOCIATE", "SET", "SUSPEND", "UNPLUG"];
 
 /// Parses the header of a trigger's source, which begins at the word TRIGGER. The body is not examined.
 ///
@@ -162,12 +137,20 @@ impl Parser<'_> {
         if !self.eat_word("ON") {
             return Err(self.refused(969));
         }
-        if self.at_word("NESTED") && self.word_at(1, "TABLE") || self.at_word("SCHEMA") || self.at_word("DATABASE") {
+        if self.at_word("NESTED") && self.word_at(1, "TABLE") {
             return Err(self.refused(3001));
         }
-        let table = self.path()?;
-        let (old_alias, new_alias) = self.referencing()?;
+        let scope = self.trigger_scope()?;
+        let table = if scope == TriggerScope::Table { self.path()? } else { Vec::new() };
+        self.check_scope(&scope, timing, &events)?;
         let is_compound = timing == TriggerTiming::Compound;
+        if scope != TriggerScope::Table && self.at_word("REFERENCING") {
+            return Err(self.refused(30503));
+        }
+        if scope != TriggerScope::Table && self.at_word("FOR") && !is_compound {
+            return Err(self.refused(30504));
+        }
+        let (old_alias, new_alias) = self.referencing()?;
         let for_each_row = !is_compound && self.eat_word("FOR");
         if for_each_row && !(self.eat_word("EACH") && self.eat_word("ROW")) {
             return Err(self.refused(4079));
@@ -199,6 +182,7 @@ impl Parser<'_> {
             name,
             timing,
             events,
+            scope,
             table,
             old_alias,
             new_alias,
@@ -210,6 +194,65 @@ impl Parser<'_> {
             body,
             calls,
         })
+    }
+
+    /// `[owner.]SCHEMA` or `[PLUGGABLE] DATABASE`, behind ON. A name of more than these words is a table.
+    fn trigger_scope(&mut self) -> PResult<TriggerScope> {
+        let is_end = |ahead: usize| self.token(ahead).kind != TokenKind::Dot;
+        if self.at_word("DATABASE") && is_end(1) {
+            self.bump();
+            return Ok(TriggerScope::Database);
+        }
+        if self.at_word("PLUGGABLE") && self.word_at(1, "DATABASE") {
+            self.bump();
+            self.bump();
+            return Ok(TriggerScope::Database);
+        }
+        let pos = self.pos();
+        if self.at_word("SCHEMA") && is_end(1) {
+            self.bump();
+            return Ok(TriggerScope::Schema(None, pos));
+        }
+        if self.token(1).kind == TokenKind::Dot && self.word_at(2, "SCHEMA") && is_end(3) {
+            let owner = self.any_ident()?;
+            self.bump();
+            self.bump();
+            return Ok(TriggerScope::Schema(Some(owner), pos));
+        }
+        Ok(TriggerScope::Table)
+    }
+
+    /// The rules for the events of a trigger on a table, a schema or the database.
+    fn check_scope(&self, scope: &TriggerScope, timing: TriggerTiming, events: &[TriggerEvent]) -> PResult<()> {
+        let mut systems = events.iter().filter_map(|event| match event {
+            TriggerEvent::System(event) => Some(*event),
+            TriggerEvent::Insert | TriggerEvent::Update(_) | TriggerEvent::Delete => None,
+        });
+        let found = systems.clone().count();
+        if *scope == TriggerScope::Table {
+            return if found == 0 { Ok(()) } else { Err(self.refused(30506)) };
+        }
+        if found < events.len() {
+            return Err(self.refused(if found == 0 { 30507 } else { 30502 }));
+        }
+        match timing {
+            TriggerTiming::InsteadOf if systems.clone().all(|event| event == SystemEvent::Create) => {
+                return Err(self.refused(3001));
+            }
+            TriggerTiming::InsteadOf => return Err(self.refused(30513)),
+            TriggerTiming::Compound => return Err(self.refused(3001)),
+            TriggerTiming::Before | TriggerTiming::After => {}
+        }
+        let is_before = timing == TriggerTiming::Before;
+        let wrong = systems.clone().find_map(|event| event.time().filter(|(_, before)| *before != is_before));
+        if let Some((code, _)) = wrong {
+            return Err(self.refused(code));
+        }
+        let is_of_instance = |event| matches!(event, SystemEvent::Startup | SystemEvent::Shutdown);
+        if *scope != TriggerScope::Database && systems.any(is_of_instance) {
+            return Err(self.refused(4072));
+        }
+        Ok(())
     }
 
     /// The aliases of the old and the new row.
@@ -275,7 +318,13 @@ impl Parser<'_> {
             let columns = if self.eat_word("OF") { self.comma_list(|p| p.ident())? } else { Vec::new() };
             return Ok(TriggerEvent::Update(columns));
         }
-        let is_other = self.unquoted_word().is_some_and(|word| OTHER_EVENTS.contains(&word.as_str()));
-        Err(self.refused(if is_other { 3001 } else { 4072 }))
+        let Some(word) = self.unquoted_word() else { return Err(self.refused(4072)) };
+        match SystemEvent::of_word(&word) {
+            Some(event) => {
+                self.bump();
+                Ok(TriggerEvent::System(event))
+            }
+            None => Err(self.refused(if OTHER_EVENTS.contains(&word.as_str()) { 3001 } else { 4072 })),
+        }
     }
 }
