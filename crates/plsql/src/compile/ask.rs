@@ -12,7 +12,7 @@
 //! count for every unit that names it.
 
 use super::question::{Asked, Question, Questions, mark_of_columns, mark_of_trigger, mark_of_units};
-use super::scope::Interface;
+use super::scope::{Interface, ObjectSym};
 use super::units::Units;
 use crate::world::{ColumnInfo, Described, StoredUnit, TriggerTable, World, as_owner};
 use dictionary::Access;
@@ -50,6 +50,11 @@ pub(super) trait Interfaces {
     /// # Errors
     /// As [`Interfaces::named_interface`].
     fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>>;
+    /// The methods of an object type.
+    ///
+    /// # Errors
+    /// PLS-00905 for a type that does not compile.
+    fn named_methods<W: World>(&self, w: &mut W, id: TypeId) -> Result<Rc<ObjectSym>>;
 }
 
 impl Units {

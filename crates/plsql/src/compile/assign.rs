@@ -118,7 +118,14 @@ impl<W: World> Compiler<'_, W> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
-                let is_same_object = matches!(to.ty, DataType::Named(_)) && from.ty == to.ty;
+                let is_same_object = match (from.ty, to.ty) {
+                    (DataType::Named(from), DataType::Named(to)) => self.is_under(from, to)?,
+                    _ => false,
+                };
+                if is_same_object && !to.not_null {
+                    self.copy(d, v.o);
+                    return Ok(());
+                }
                 if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }

@@ -64,6 +64,15 @@ impl<W: World> Compiler<'_, W> {
             }
             ExprKind::Bind { name, field: _ } => Err(self.pls(49, &[&name], e.pos)),
             ExprKind::Name(n) | ExprKind::New(n) => self.name_value(n, e.pos, want),
+            ExprKind::Treat { operand, ty, parts } => match self.treated(operand, ty, parts, want, false)? {
+                Res::Path(p) => Ok(self.path_value(&p, want)),
+                Res::Val(v) => Ok(v),
+                Res::Done | Res::Cursor(_) => Err(self.pls(382, &[], e.pos)),
+            },
+            ExprKind::IsOf { operand, types, negated } => {
+                let is = self.is_of(operand, types)?;
+                Ok(self.negate_if(is, *negated))
+            }
             ExprKind::CursorAttribute { cursor, attribute } => self.cursor_attribute(cursor, *attribute, want),
             ExprKind::BulkRowCount(index) => {
                 let i = self.expr(index, None)?;
@@ -500,7 +509,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// Emits jumps, to be patched, that are taken unless the comparison holds.
     pub(super) fn compare_jump_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos) -> CResult<Vec<usize>> {
-        if self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
+        if self.are_objects(&a, &b) || self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
             let same = self.compare_values(op, a, b, pos, None)?;
             return Ok(vec![self.emit(Op::JumpUnlessTrue { c: same.o, to: 0 })]);
         }

@@ -171,6 +171,7 @@ impl<W: World> Compiler<'_, W> {
             target: c.open.clone(),
             deterministic: false,
             overload: 0,
+            method: None,
         });
         self.call(&[sub], arguments, ident, false).map(|_| ())
     }

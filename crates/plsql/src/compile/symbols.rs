@@ -8,6 +8,7 @@ use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{self, Expr, Ident, Name, Part};
 use std::rc::Rc;
+use types::{DataType, TypeId};
 
 /// The operands inside names, calls and operators. An expression has names and calls in it, and these have expressions:
 /// this is the only way back to the compiler of expressions (`expr`), which implements it.
@@ -235,6 +236,14 @@ impl<W: World> Compiler<'_, W> {
     }
 }
 
+/// The number of an object type.
+pub(super) fn object_id(ty: &Ty) -> Option<TypeId> {
+    match ty {
+        Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. }) => Some(*id),
+        _ => None,
+    }
+}
+
 pub(super) fn dotted(path: &[Ident]) -> String {
     path.iter().map(|i| i.name.as_str()).collect::<Vec<_>>().join(".")
 }
@@ -252,7 +261,7 @@ pub(super) fn shown_name(n: &Name) -> String {
                 text.push('.');
                 text.push_str(&f.name);
             }
-            Part::Call(_) => break,
+            Part::Call(_) | Part::As(_) => break,
         }
     }
     text

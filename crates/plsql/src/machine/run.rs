@@ -404,6 +404,42 @@ impl Machine {
                     self.push(w, target, callee, base + window as usize, 0)?;
                     return Ok(Some(Flow::Frame));
                 }
+                Op::CallMethod { external, base: window, of, is_fixed } => {
+                    let ty = match &self.stack[base + window as usize + 1] {
+                        Datum::Val(Value::Composite(object)) => object.ty,
+                        _ => return Err(Ora::new(30625).into()),
+                    };
+                    let (target, callee) = match is_fixed || ty == of {
+                        true => s.link(w, unit, external)?,
+                        false => s.dispatch(w, unit, external, (of, ty))?,
+                    };
+                    self.frames.last_mut().expect("running").pc = *pc;
+                    self.push(w, target, callee, base + window as usize, 0)?;
+                    return Ok(Some(Flow::Frame));
+                }
+                Op::Treat { d, s: from, ty } => {
+                    let is = match v!(from) {
+                        Value::Composite(object) if object.ty == ty => true,
+                        Value::Composite(object) => {
+                            let of = object.ty;
+                            s.is_under(w, of, ty)?
+                        }
+                        _ => false,
+                    };
+                    let value = if is { v!(from).clone() } else { Value::Null };
+                    self.put_value(base, d, value);
+                }
+                Op::IsOf { d, s: from, ty, only } => {
+                    let is = match v!(from) {
+                        Value::Composite(object) if object.ty == ty || only => Some(object.ty == ty),
+                        Value::Composite(object) => {
+                            let of = object.ty;
+                            Some(s.is_under(w, of, ty)?)
+                        }
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
                 Op::CallNative { native, base: window, n } => {
                     let at = base + window as usize;
                     if let Some(n) = packages::random_number(native, s, &self.stack[at + 1..at + 1 + n as usize]) {
