@@ -34,7 +34,8 @@ impl Compiler<'_> {
         }
         // Looking up the constructor loads the type.
         let Some(called) = self.catalog().called(object) else { return Ok(None) };
-        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
+        let path = [crate::services::TYPE.to_string(), called.owner, called.name];
+        self.functions.function(self.text_owners.last().copied(), &path, &[])?;
         Ok(self.functions.type_def(id))
     }
 

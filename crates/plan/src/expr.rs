@@ -144,9 +144,9 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Apply { base, args: _ } => match self.element(base)? {
+            ExprKind::Apply { base, args } => match self.element(base)? {
                 Some(e) => Ok(e),
-                None => Err(unsupported("object expression", pos)),
+                None => self.method_of_value(base, args, pos),
             },
             ExprKind::Field { base, field } => {
                 if let Some(e) = self.element(base)? {
@@ -222,7 +222,8 @@ impl Compiler<'_> {
             return Err(refused());
         }
         // The name of a type resolves to its constructor.
-        let path: Vec<String> = name.parts.iter().map(|p| p.name.clone()).collect();
+        let named = name.parts.iter().map(|p| p.name.clone());
+        let path: Vec<String> = std::iter::once(crate::services::TYPE.to_string()).chain(named).collect();
         let found = self.functions.function(self.text_owners.last().copied(), &path, &[])?;
         let found = found.filter(|f| f.handle == CONSTRUCTOR).ok_or_else(refused)?;
         let DataType::Named(id) = found.ty else { return Err(refused()) };
@@ -270,18 +271,18 @@ impl Compiler<'_> {
         let wrong = || inconsistent(&def.name, "-", pos);
         let value = match of_element.as_deref() {
             Some(types::TypeDef { shape: types::TypeShape::Object(attributes), owner, name, .. })
-                if out.len() != 1 || out[0].ty != element =>
+                if out.len() != 1 || !matches!(out[0].ty, DataType::Named(_)) =>
             {
                 if out.len() != attributes.len() {
                     return Err(wrong());
                 }
-                let made = self.functions.function(None, &[owner.clone(), name.clone()], &[])?.ok_or_else(wrong)?;
-                let args = out.into_iter().zip(attributes).map(|(e, a)| convert(e, &a.ty, pos));
+                let made = self.functions.function(None, &[crate::services::TYPE.to_string(), owner.clone(), name.clone()], &[])?.ok_or_else(wrong)?;
+                let args = out.into_iter().zip(attributes).map(|(e, a)| self.assigned(e, &a.ty, pos));
                 Expr::new(Node::Call(std::rc::Rc::new(made), args.collect::<Result<_>>()?), element)
             }
             _ => {
                 let [e] = <[Expr; 1]>::try_from(out).map_err(|_| wrong())?;
-                convert(e, &element, pos)?
+                self.assigned(e, &element, pos)?
             }
         };
         self.subs[sub].out = vec![value];
@@ -415,7 +416,7 @@ impl Compiler<'_> {
 
     /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` if the name does not begin with a column
     /// of an object type.
-    fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
+    pub(crate) fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
         let part = |i: usize| name.parts[i].name.as_str();
         let pos = name.pos.0;
         let (mut e, rest) = match self.find_column(None, Some(part(0)), part(1), pos)? {
@@ -450,9 +451,14 @@ impl Compiler<'_> {
     /// # Errors
     /// ORA-22950 for an order comparison of objects.
     fn object_comparison(&mut self, op: CmpOp, a: &Expr, b: &Expr, pos: u32) -> Result<Option<Expr>> {
-        let (DataType::Named(id), true) = (a.ty, a.ty == b.ty) else { return Ok(None) };
-        if !self.type_def(id)?.is_some_and(|def| def.is_object()) {
+        let (DataType::Named(id), DataType::Named(other)) = (a.ty, b.ty) else { return Ok(None) };
+        let (first, second) = (self.type_def(id)?, self.type_def(other)?);
+        let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+        if !first.is_object() || !first.is_under(other) && !second.is_under(id) {
             return Ok(None);
+        }
+        if let Some(e) = self.comparison_by_method(op, a, b, pos)? {
+            return Ok(Some(e));
         }
         let same = |c: &mut Self| c.scalar_function(functions::SAME, vec![a.clone(), b.clone()], &[], pos);
         match op {

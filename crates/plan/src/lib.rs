@@ -31,6 +31,7 @@ mod locators;
 mod logic;
 mod logical;
 mod logical_text;
+mod methods;
 pub mod names;
 mod nested;
 mod outline;
@@ -72,7 +73,7 @@ pub use physical::degree::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery};
 pub use physical::{is_dual, produced};
 pub use rewrite::switches::{Rewrite, RewritesOff};
 pub use services::{
-    Asked, BindType, ColumnUses, Correction, Functions, NoFunctions, NoVariables, Sampled, Sampler, TextOwner,
+    Asked, BindType, ColumnUses, Correction, Functions, METHOD, NoFunctions, NoVariables, Sampled, Sampler, TYPE, TextOwner,
     Variable, Variables, scan_number,
 };
 pub use settings::conversion_depends_on_settings;

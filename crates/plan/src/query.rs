@@ -13,7 +13,7 @@ use crate::logical::{JoinSet, LogicalQuery, LogicalSub, PartKind, Rel};
 use crate::refusals::{invalid_identifier, unsupported};
 use crate::resolve::{BuiltQuery, Compiled, Queries, SubUse};
 use crate::scope::*;
-use crate::sort_keys::{ordered, sort_key};
+use crate::sort_keys::sort_key;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
@@ -138,7 +138,7 @@ impl Compiler<'_> {
                     Some(i) => out[i].clone(),
                     None => self.set_order_item(&item.expr, &out, &columns)?,
                 };
-                ordered(&expr, item.expr.pos.0)?;
+                let expr = self.sort_value(expr, item.expr.pos.0)?;
                 keys.push(sort_key(expr, item));
             }
             rel = sort(rel, keys);
@@ -573,7 +573,7 @@ impl Compiler<'_> {
                 Some(selected) => selected.clone(),
                 None => expr,
             };
-            ordered(&expr, item.expr.pos.0)?;
+            let expr = self.sort_value(expr, item.expr.pos.0)?;
             // A name that refers to a constant of a merged view is not a selected expression either.
             let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
             if distinct && !out.contains(&expr) && (named || !expr.is_const()) {

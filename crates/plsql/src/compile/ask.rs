@@ -22,7 +22,7 @@ use types::{DataType, Result, TypeDef, TypeId};
 
 /// The interfaces of other units, by name. A unit is compiled with the interfaces that it names, and an interface is
 /// compiled from a unit: this is the only way back to the compiler of units (`store`), which implements it.
-pub(super) trait Interfaces {
+pub(crate) trait Interfaces {
     /// As [`Units::interface`].
     ///
     /// # Errors

@@ -54,6 +54,7 @@ mod type_refs;
 mod unit;
 mod units;
 
+pub(crate) use ask::Interfaces;
 pub use conditional::selected_source;
 pub(crate) use piped::PIPE_BIND;
 pub(crate) use rows::EVENT_PARAMETERS;

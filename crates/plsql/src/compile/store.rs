@@ -10,6 +10,7 @@ use super::unit::{compile_block, compile_unit, interface_of};
 use super::units::{Failed, Key, Shown, Units, built_in};
 use crate::code::{Compiled, HostTypes, Rights};
 use crate::errors::CompileError;
+use crate::op::Op;
 use crate::packages;
 use crate::world::{StoredUnit, World, as_owner};
 use dictionary::Access;
@@ -242,6 +243,11 @@ impl Units {
         while let Some(unit) = waiting.pop() {
             let is_callers = matches!(unit.rights, Rights::Invokers(_)) && !unit.pool.sql.is_empty();
             if is_callers || !unit.pool.dynamics.is_empty() {
+                return None;
+            }
+            // The type of an object decides which method runs.
+            let is_chosen_later = |op: &Op| matches!(op, Op::CallMethod { is_fixed: false, .. });
+            if unit.procs.iter().any(|proc| proc.ops.iter().any(is_chosen_later)) {
                 return None;
             }
             for object in &unit.depends {

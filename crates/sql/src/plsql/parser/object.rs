@@ -77,7 +77,13 @@ impl Parser<'_> {
 
     /// The supertype, the attributes and methods, and the modifiers of an object type.
     fn object_type(&mut self, authid: AuthId) -> PResult<TypeDefinition> {
-        let under = if self.eat_word("UNDER") { Some(self.type_ref()?) } else { None };
+        let under = if self.eat_word("UNDER") {
+            // The bracket after the name begins the attributes.
+            let (pos, path) = (self.pos(), self.path()?);
+            Some(TypeRef { kind: TypeKind::Named { path, sizes: Vec::new(), unit: None }, pos })
+        } else {
+            None
+        };
         let mut object =
             ObjectType { authid, under, attributes: Vec::new(), methods: Vec::new(), is_final: true, instantiable: true };
         if object.under.is_none() || self.at_symbol("(") {
