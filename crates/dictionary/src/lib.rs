@@ -47,6 +47,7 @@ pub mod statistics_rows;
 mod statistics_views;
 mod system_statistics;
 mod tally;
+mod type_views;
 pub mod validity;
 mod verifier;
 mod version;

@@ -355,6 +355,34 @@ impl Compiler<'_> {
         self.host_call(path, None, &call.args, pos)
     }
 
+    /// `alias.column.method(…)` and `alias.column.attribute.method(…)`; `None` if the name does not begin with a column
+    /// of an object type.
+    pub(crate) fn method_of_column(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        let [object @ .., method] = call.name.parts.as_slice() else { return Ok(None) };
+        if object.len() < 2 || call.name.link.is_some() {
+            return Ok(None);
+        }
+        let name = ast::Name { parts: object.to_vec(), ..call.name.clone() };
+        let Some(object) = self.object_of_column(&name)? else { return Ok(None) };
+        if !matches!(object.ty, DataType::Named(_)) {
+            return Ok(None);
+        }
+        let found = self.method(object, method, &call.args, pos)?;
+        found.map(Some).ok_or_else(|| invalid_identifier(&call.name))
+    }
+
+    /// A method of an object; `None` if its type has no such method.
+    pub(crate) fn method(
+        &mut self,
+        object: Expr,
+        method: &ast::Ident,
+        args: &[ast::Argument],
+        pos: u32,
+    ) -> Result<Option<Expr>> {
+        let path = vec![crate::services::METHOD.to_string(), method.name.clone()];
+        self.host_call(path, Some(object), args, pos)
+    }
+
     /// A function of the host, over resolved arguments.
     pub(crate) fn host_values(&mut self, path: Vec<String>, values: Vec<Expr>, pos: u32) -> Result<Option<Expr>> {
         let types: Vec<DataType> = values.iter().map(|e| e.ty).collect();

@@ -109,6 +109,18 @@ impl Compiler<'_> {
         Ok(if negated { negate(is) } else { is })
     }
 
+    /// Converts a value for a place of type `ty`, which may also hold an object of a subtype.
+    pub(crate) fn assigned(&mut self, e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
+        if let (DataType::Named(from), DataType::Named(to)) = (e.ty, *ty)
+            && from != to
+            && !crate::typing::is_null(&e)
+            && self.type_def(from)?.is_some_and(|def| def.is_under(to))
+        {
+            return Ok(Expr { ty: *ty, ..e });
+        }
+        crate::typing::convert(e, ty, pos)
+    }
+
     /// `VALUE(alias)` of TABLE(collection): the element. `None` if no such row source has the alias.
     fn row_object(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
         let [ast::Argument { name: None, value }] = &call.args[..] else { return Ok(None) };

@@ -25,6 +25,19 @@ impl Operands for Compiler<'_> {
     fn operand_cast(&mut self, e: Expr, to: DataType, format: &[ast::Expr], pos: u32) -> Result<Expr> {
         self.cast_of(e, to, format, pos)
     }
+
+    fn object_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
+        let part = |i: usize| name.parts[i].name.as_str();
+        let column = self.find_column(None, Some(part(0)), part(1), name.pos.0)?;
+        if column.is_some_and(|e| !matches!(e.ty, DataType::Named(_))) {
+            return Ok(None);
+        }
+        self.attribute_of_column(name)
+    }
+
+    fn sort_operand(&mut self, key: Expr, pos: u32) -> Result<Expr> {
+        self.sort_value(key, pos)
+    }
 }
 
 impl Compiler<'_> {
@@ -103,6 +116,10 @@ impl Compiler<'_> {
                     let value = self.cast_of(e.clone(), to, format, pos)?;
                     Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
                 })
+            }
+            ExprKind::Treat { expr, ty } => {
+                let to = self.named_type(ty)?.ok_or_else(|| Ora::new(902).at(ty.pos.0))?;
+                self.treat(expr, to.id, pos)
             }
             ExprKind::Extract { field, expr } => {
                 let arg = self.expr(expr)?;
@@ -215,7 +232,7 @@ impl Compiler<'_> {
     }
 
     /// The schema type that CAST names; `None` for a type of SQL, ORA-00902 for an unknown one.
-    fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+    pub(crate) fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
         let ast::TypeKind::Named { name, args } = &ty.kind else { return Ok(None) };
         let refused = || Ora::new(902).at(ty.pos.0);
         if !args.is_empty() || name.link.is_some() {
@@ -276,7 +293,10 @@ impl Compiler<'_> {
                 if out.len() != attributes.len() {
                     return Err(wrong());
                 }
-                let made = self.functions.function(None, &[crate::services::TYPE.to_string(), owner.clone(), name.clone()], &[])?.ok_or_else(wrong)?;
+                let made = self
+                    .functions
+                    .function(None, &[crate::services::TYPE.to_string(), owner.clone(), name.clone()], &[])?
+                    .ok_or_else(wrong)?;
                 let args = out.into_iter().zip(attributes).map(|(e, a)| self.assigned(e, &a.ty, pos));
                 Expr::new(Node::Call(std::rc::Rc::new(made), args.collect::<Result<_>>()?), element)
             }
@@ -416,7 +436,7 @@ impl Compiler<'_> {
 
     /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` if the name does not begin with a column
     /// of an object type.
-    pub(crate) fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
+    fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
         let part = |i: usize| name.parts[i].name.as_str();
         let pos = name.pos.0;
         let (mut e, rest) = match self.find_column(None, Some(part(0)), part(1), pos)? {
@@ -875,7 +895,8 @@ impl Compiler<'_> {
                 let is = self.scalar_function(functions::JSON_IS, args, &[], pos)?;
                 Ok(if negated { negate(is) } else { is })
             }
-            IsTest::Dangling | IsTest::OfType(_) => Err(unsupported("IS condition", pos)),
+            IsTest::OfType(types) => self.is_of_type(value, types, negated, pos),
+            IsTest::Dangling => Err(unsupported("IS condition", pos)),
         }
     }
 

@@ -3,40 +3,12 @@
 use crate::ir::{CmpOp, Expr, Node};
 use crate::resolve::Operands;
 use crate::scope::Compiler;
-use crate::services::METHOD;
-use crate::typing::{compare, convert, is_null, number};
+use crate::services::{METHOD, TREAT};
+use crate::typing::{compare, inconsistent, is_null, number, type_name};
 use sql::ast::{self, ExprKind};
-use types::{DataType, ObjectOrder, Ora, Result, Value};
+use types::{DataType, ObjectOrder, Ora, Result, TypeId, Value};
 
 impl Compiler<'_> {
-    /// `alias.column.method(…)` and `alias.column.attribute.method(…)`; `None` if the name does not begin with a column
-    /// of an object type.
-    pub(crate) fn method_of_column(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
-        let [object @ .., method] = call.name.parts.as_slice() else { return Ok(None) };
-        if object.len() < 2 || call.name.link.is_some() {
-            return Ok(None);
-        }
-        let name = ast::Name { parts: object.to_vec(), ..call.name.clone() };
-        let Some(object) = self.attribute_of_column(&name)? else { return Ok(None) };
-        if !matches!(object.ty, DataType::Named(_)) {
-            return Ok(None);
-        }
-        let found = self.method(object, method, &call.args, pos)?;
-        found.map(Some).ok_or_else(|| crate::refusals::invalid_identifier(&call.name))
-    }
-
-    /// A method of an object; `None` if its type has no such method.
-    pub(crate) fn method(
-        &mut self,
-        object: Expr,
-        method: &ast::Ident,
-        args: &[ast::Argument],
-        pos: u32,
-    ) -> Result<Option<Expr>> {
-        let path = vec![METHOD.to_string(), method.name.clone()];
-        self.host_call(path, Some(object), args, pos)
-    }
-
     /// `base.method(…)` after an expression.
     pub(crate) fn method_of_value(&mut self, base: &ast::Expr, args: &[ast::Argument], pos: u32) -> Result<Expr> {
         let ExprKind::Field { base, field } = &base.kind else {
@@ -106,15 +78,54 @@ impl Compiler<'_> {
         }
     }
 
-    /// Converts a value for a place of type `ty`, which may also hold an object of a subtype.
-    pub(crate) fn assigned(&mut self, e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
-        if let (DataType::Named(from), DataType::Named(to)) = (e.ty, *ty)
-            && from != to
-            && !is_null(&e)
-            && self.type_def(from)?.is_some_and(|def| def.is_under(to))
-        {
-            return Ok(Expr { ty: *ty, ..e });
+    /// `TREAT(expr AS type)`: the object if it is of the type, otherwise NULL.
+    pub(crate) fn treat(&mut self, expr: &ast::Expr, to: TypeId, pos: u32) -> Result<Expr> {
+        let object = self.operand(expr)?;
+        self.treated(object, to, pos)
+    }
+
+    fn treated(&mut self, object: Expr, to: TypeId, pos: u32) -> Result<Expr> {
+        let ty = DataType::Named(to);
+        if is_null(&object) {
+            return Ok(Expr::new(Node::Const(Value::Null), ty));
         }
-        convert(e, ty, pos)
+        let DataType::Named(from) = object.ty else { return Err(inconsistent("UDT", type_name(&object.ty), pos)) };
+        let (of, wanted) = (self.type_def(from)?, self.type_def(to)?);
+        let is_related = of.zip(wanted).is_some_and(|(of, wanted)| of.is_under(to) || wanted.is_under(from));
+        if !is_related {
+            return Err(inconsistent("UDT", type_name(&object.ty), pos));
+        }
+        let wanted = Expr::new(Node::Const(Value::Null), ty);
+        let found = self.host_values(vec![TREAT.to_string()], vec![object, wanted], pos)?;
+        found.ok_or_else(|| crate::refusals::unsupported("TREAT", pos))
+    }
+
+    /// `IS [NOT] OF [TYPE] ([ONLY] type, …)`; UNKNOWN for NULL.
+    pub(crate) fn is_of_type(
+        &mut self,
+        object: Expr,
+        types: &[(bool, ast::Name)],
+        negated: bool,
+        pos: u32,
+    ) -> Result<Expr> {
+        let mut is = Vec::new();
+        for (only, name) in types {
+            if *only {
+                return Err(crate::refusals::unsupported("IS OF with ONLY", name.pos.0));
+            }
+            let kind = ast::TypeKind::Named { name: name.clone(), args: Vec::new() };
+            let ty = ast::DataTypeName { kind, pos: name.pos };
+            let to = self.named_type(&ty)?.ok_or_else(|| Ora::new(902).at(name.pos.0))?;
+            let treated = self.treated(object.clone(), to.id, pos)?;
+            is.push(Expr::new(Node::IsNull(Box::new(treated), true), DataType::Boolean));
+        }
+        let is = crate::logic::or(is);
+        let is = if negated { crate::logic::negate(is) } else { is };
+        let is_there = Expr::new(Node::IsNull(Box::new(object), true), DataType::Boolean);
+        // Neither true nor false for NULL.
+        let one = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
+        let cases = vec![(crate::logic::and(vec![is_there.clone(), is]), one(1)), (is_there, one(0))];
+        let truth = Expr::new(Node::Case(cases, None), number());
+        compare(CmpOp::Eq, truth, one(1), pos)
     }
 }

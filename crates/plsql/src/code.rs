@@ -7,8 +7,8 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{ObjectId, TypeId};
 use types::image::{self, Image};
+use types::{ObjectId, TypeId};
 
 /// The owner of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,6 +31,7 @@ mod space;
 mod sql;
 mod statistics;
 mod transactions;
+mod type_views;
 mod units;
 mod updatable;
 mod waits;

@@ -205,13 +205,8 @@ impl<W: World> Compiler<'_, W> {
         self.emit(Op::Init { d: whole, template: initial });
         for (t, f) in to.fields.iter().zip(&from.fields) {
             let saved = self.f.next;
-            let source = PathB {
-                root: Root::Slot(s),
-                steps: vec![step(f)],
-                ty: f.ty.clone(),
-                access: super::scope::Access::Free,
-                name: f.name.clone(),
-            };
+            let free = super::scope::Access::Free;
+            let source = PathB { steps: vec![step(f)], ..PathB::new(Root::Slot(s), f.ty.clone(), free, &f.name) };
             let v = self.path_value(&source, None);
             let place = PathB { root: Root::Slot(whole), steps: vec![step(t)], ty: t.ty.clone(), ..source };
             self.store(&TargetRef::Path(place), v, pos)?;
@@ -236,6 +231,14 @@ impl<W: World> Compiler<'_, W> {
                 Ok(())
             }
             TargetRef::Path(p) => {
+                if let Some(id) = p.stored {
+                    let s = self.temp();
+                    self.convert_into(s, &p.ty, v, pos)?;
+                    self.emit(Op::CollValue { d: s, s, id });
+                    let path = self.path(p.root, p.steps.clone());
+                    self.emit(Op::SetPath { path, s });
+                    return self.write_back(p, pos);
+                }
                 if let Some(d) = direct(p) {
                     return self.convert_into(d, &p.ty, v, pos);
                 }
@@ -257,9 +260,16 @@ impl<W: World> Compiler<'_, W> {
                     let path = self.path(p.root, p.steps.clone());
                     self.emit(Op::SetPath { path, s });
                 }
-                Ok(())
+                self.write_back(p, pos)
             }
         }
+    }
+
+    /// After a change of a copied collection: puts it back into its attribute.
+    pub(super) fn write_back(&mut self, p: &PathB, pos: Pos) -> CResult<()> {
+        let Some(back) = &p.back else { return Ok(()) };
+        let v = Val { o: back.copy, ty: back.attribute.ty.clone() };
+        self.store(&TargetRef::Path(back.attribute.clone()), v, pos)
     }
 
     /// The present value of a target.
@@ -291,6 +301,7 @@ fn step(f: &FieldTy) -> Step {
 /// The operand of a path that is a variable or a scalar field of a local record.
 pub(super) fn direct(p: &PathB) -> Option<Opd> {
     match (p.root, p.steps.as_slice()) {
+        _ if p.stored.is_some() || p.back.is_some() => None,
         (Root::Slot(o), []) => Some(o),
         (Root::Slot(o), [Step::Scalar(field)]) => match o.place() {
             Place::Local(slot) => Opd::field(slot, *field),

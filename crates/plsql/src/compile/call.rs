@@ -207,7 +207,13 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// Finds the overload for the arguments.
-    pub(super) fn choose(&mut self, subs: &[Rc<SubSym>], args: &[Argument], ident: &Ident, function: bool) -> CResult<Rc<SubSym>> {
+    pub(super) fn choose(
+        &mut self,
+        subs: &[Rc<SubSym>],
+        args: &[Argument],
+        ident: &Ident,
+        function: bool,
+    ) -> CResult<Rc<SubSym>> {
         let of_kind: Vec<&Rc<SubSym>> = subs.iter().filter(|s| s.returns.is_some() == function).collect();
         if of_kind.is_empty() {
             return Err(if function {

@@ -18,6 +18,10 @@ impl<W: World> Operands for Compiler<'_, W> {
     fn out_operand(&mut self, e: &Expr) -> CResult<TargetRef> {
         self.target_path(e)
     }
+
+    fn compared(&mut self, op: Cmp, objects: (Val, Val), pos: Pos) -> CResult<Val> {
+        self.compare_objects(op, objects, pos)
+    }
 }
 
 impl<W: World> Compiler<'_, W> {

@@ -1,6 +1,5 @@
 //! Calls of methods, constructors of object types, and comparisons of objects.
 
-use super::ask::Interfaces;
 use super::call::Receiver;
 use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
@@ -13,19 +12,6 @@ use std::rc::Rc;
 use types::{DataType, TypeId, Value};
 
 impl<W: World> Compiler<'_, W> {
-    pub(super) fn object_sym(&self, id: TypeId) -> CResult<Rc<ObjectSym>> {
-        self.units.named_methods(&mut **self.w.borrow_mut(), id)
-    }
-
-    /// Whether a value of one object type is one of the other.
-    pub(super) fn is_under(&self, id: TypeId, of: TypeId) -> CResult<bool> {
-        if id == of {
-            return Ok(true);
-        }
-        let def = self.units.named_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
-        Ok(def.is_some_and(|def| def.is_under(of)))
-    }
-
     /// Calls a method of an object; `None` for a procedure. `is_fixed`: that of the static type.
     pub(super) fn method_call(
         &mut self,
@@ -37,6 +23,14 @@ impl<W: World> Compiler<'_, W> {
     ) -> CResult<Option<Val>> {
         let object = self.object_sym(id)?;
         let Some(list) = object.methods.get(&f.name) else { return Err(self.pls(302, &[&f.name], f.pos)) };
+        if self.object != Some(id) {
+            // A method needs EXECUTE on its object's type, which the unit may not have named.
+            let of = [&object.def.owner, &object.def.name];
+            let of = of.map(|name| Ident { name: name.clone(), quoted: true, pos: f.pos });
+            if self.interface_of(&of)?.is_none() {
+                return Err(self.pls(302, &[&f.name], f.pos));
+            }
+        }
         let members: Vec<Rc<SubSym>> = list.iter().filter(|sub| sub.has_self()).cloned().collect();
         if members.is_empty() {
             return Err(self.pls(587, &[], f.pos));
@@ -108,8 +102,12 @@ impl<W: World> Compiler<'_, W> {
                 return Err(wrong(self));
             }
             let saved = self.f.next;
-            self.assign_expr(Opd::local(base + at as u32), &Ty::of(attributes[at].ty), &a.value)
+            let (d, ty) = (Opd::local(base + at as u32), self.attribute_type(attributes[at].ty)?);
+            self.assign_expr(d, &ty, &a.value)
                 .map_err(|e| if e.code() == 382 { self.pls(306, &[&ident.name], ident.pos) } else { e })?;
+            if let Some((_, id)) = ty.named() {
+                self.emit(Op::CollValue { d, s: d, id });
+            }
             self.f.next = saved;
         }
         self.emit(Op::ConstructObject { d, base, n: args.len() as u32, ty: id.0 });
@@ -190,13 +188,7 @@ impl<W: World> Compiler<'_, W> {
         let jumps = [self.emit(Op::JumpIfNull { c: a.o, to: 0 }), self.emit(Op::JumpIfNull { c: b.o, to: 0 })];
         let ident = Ident { name: order.name.clone(), quoted: true, pos };
         let saved = self.f.next;
-        let path = |v: &Val| PathB {
-            root: Root::Slot(v.o),
-            steps: Vec::new(),
-            ty: v.ty.clone(),
-            access: Access::Constant,
-            name: order.name.clone(),
-        };
+        let path = |v: &Val| PathB::new(Root::Slot(v.o), v.ty.clone(), Access::Constant, &order.name);
         let (left, right) = (self.held_value(a), self.held_value(b));
         let is_map = order.method.as_ref().is_some_and(|method| method.kind == MethodKind::Map);
         let (x, y) = if is_map {

@@ -58,7 +58,7 @@ pub(crate) use ask::Interfaces;
 pub use conditional::selected_source;
 pub(crate) use piped::PIPE_BIND;
 pub(crate) use rows::EVENT_PARAMETERS;
-pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+pub(crate) use scope::{Interface, PackageSym, Param, SubSym, SubTarget, Symbol};
 pub(crate) use trigger::{CompiledTrigger, compile_trigger};
 pub(crate) use unit::compile_unit;
 pub(crate) use units::Units;

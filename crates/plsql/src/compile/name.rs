@@ -176,7 +176,7 @@ impl<W: World> Compiler<'_, W> {
                     Loc::Frame { level, slot } => Root::Slot(self.frame_opd(*level, *slot)),
                     Loc::Package { home, slot } => Root::Package { external: self.package_external(home), slot: *slot },
                 };
-                let path = PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
+                let path = PathB::new(root, v.ty, v.access, &ident.name);
                 let res = self.walk(path, &n.parts[at..], ident, want, statement)?;
                 if statement && !matches!(res, Res::Done) {
                     return Err(self.pls(221, &[&ident.name], ident.pos));
@@ -268,8 +268,7 @@ impl<W: World> Compiler<'_, W> {
             return Ok(Res::Val(v));
         }
         let v = self.held_value(v);
-        let (root, name) = (Root::Slot(v.o), ident.name.clone());
-        let path = PathB { root, steps: Vec::new(), ty: v.ty, access: Access::Constant, name };
+        let path = PathB::new(Root::Slot(v.o), v.ty, Access::Constant, &ident.name);
         self.walk(path, parts, ident, want, statement)
     }
 
@@ -299,6 +298,7 @@ impl<W: World> Compiler<'_, W> {
                         path.name = f.name.clone();
                     }
                     Ty::Coll(c) => {
+                        let path = self.entered(path);
                         let args = match parts.get(i) {
                             Some(Part::Call(args)) => {
                                 i += 1;
@@ -332,7 +332,8 @@ impl<W: World> Compiler<'_, W> {
                             };
                         };
                         path.steps.push(Step::Attribute(n as u32));
-                        path.ty = Ty::of(attribute.ty);
+                        path.ty = self.attribute_type(attribute.ty)?;
+                        path.stored = path.ty.named().map(|(_, id)| id);
                         path.name = f.name.clone();
                     }
                     _ => return Err(self.pls(487, &[&ident.name], ident.pos)),
@@ -345,6 +346,7 @@ impl<W: World> Compiler<'_, W> {
                     let [Argument { name: None, value }] = args.as_slice() else {
                         return Err(self.pls(316, &[], ident.pos));
                     };
+                    path = self.entered(path);
                     let step = self.subscript(&c, value)?;
                     path.steps.push(step);
                     path.ty = c.element.clone();
@@ -462,6 +464,9 @@ impl<W: World> Compiler<'_, W> {
         let d = if !changes && want.is_none() { self.temp() } else { d };
         let index = self.path(path.root, path.steps.clone());
         self.emit(Op::Collection { method, d, path: index, a: operands[0], b: operands[1] });
+        if changes {
+            self.write_back(path, f.pos)?;
+        }
         let ty = match method {
             Method::Count | Method::Limit => Ty::INTEGER,
             Method::Exists => Ty::BOOLEAN,

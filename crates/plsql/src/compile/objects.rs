@@ -45,27 +45,27 @@ pub(super) fn methods_of_unit<W: World>(
 
 /// The methods of a type that has none but its constructor.
 pub(super) fn without_methods(def: &Rc<TypeDef>) -> ObjectSym {
-    let by_attributes = Some(by_attributes(def));
+    let attributes = match &def.shape {
+        TypeShape::Object(attributes) => attributes.iter().map(|a| Ty::of(unconstrained(a.ty))).collect(),
+        TypeShape::Table { element: _ } | TypeShape::Varray { element: _, limit: _ } => Vec::new(),
+    };
+    let by_attributes = Some(by_attributes(def, attributes));
     let (methods, constructors) = (HashMap::new(), Vec::new());
     ObjectSym { def: def.clone(), methods, constructors, by_attributes, order: None, shown: 0 }
 }
 
 /// The constructor over the attributes, for the choice between it and those of the type.
-fn by_attributes(def: &Rc<TypeDef>) -> Rc<SubSym> {
+fn by_attributes(def: &Rc<TypeDef>, types: Vec<Ty>) -> Rc<SubSym> {
     let attributes = match &def.shape {
         TypeShape::Object(attributes) => attributes.as_slice(),
         TypeShape::Table { element: _ } | TypeShape::Varray { element: _, limit: _ } => &[],
     };
-    let parameter = |a: &types::Attribute| Param {
-        name: a.name.clone(),
-        mode: Mode::In,
-        ty: Ty::of(unconstrained(a.ty)),
-        default: None,
-    };
+    let parameter =
+        |(a, ty): (&types::Attribute, Ty)| Param { name: a.name.clone(), mode: Mode::In, ty, default: None };
     let (owner, name, subprogram) = (def.owner.clone(), def.name.clone(), def.name.clone());
     Rc::new(SubSym {
         name: def.name.clone(),
-        parameters: attributes.iter().map(parameter).collect(),
+        parameters: attributes.iter().zip(types).map(parameter).collect(),
         returns: Some(Ty::of(DataType::Named(def.id))),
         target: SubTarget::External(Rc::new(External { owner, name, subprogram, overload: 0, shown: 0 })),
         deterministic: true,
@@ -180,7 +180,8 @@ impl<W: World> Compiler<'_, W> {
         if def.lineage.instantiable && methods.values().flatten().any(is_abstract) {
             return Err(self.pls(634, &[], 0));
         }
-        let by_attributes = by_attributes(def);
+        let types = attributes.iter().map(|a| self.attribute_type(unconstrained(a.ty)));
+        let by_attributes = by_attributes(def, types.collect::<CResult<Vec<Ty>>>()?);
         let is_hidden = constructors.iter().any(|k| same_signature(k, &by_attributes.parameters, true));
         let is_order = |sub: &&Rc<SubSym>| {
             sub.method.as_ref().is_some_and(|method| matches!(method.kind, MethodKind::Map | MethodKind::Order))
@@ -214,7 +215,9 @@ impl<W: World> Compiler<'_, W> {
         };
         let is_ordering = match kind {
             MethodKind::Map => parameters.is_empty() && returns.as_ref().is_some_and(|ty| ty.scalar().is_some()),
-            MethodKind::Order => parameters.len() == 1 && returns.as_ref().is_some_and(|ty| ty.class() == Class::Number),
+            MethodKind::Order => {
+                parameters.len() == 1 && returns.as_ref().is_some_and(|ty| ty.class() == Class::Number)
+            }
             MethodKind::Member | MethodKind::Static | MethodKind::Constructor => true,
         };
         if !is_ordering {
@@ -328,7 +331,8 @@ pub(super) fn compile_type<W: World>(
     body: Option<&StoredUnit>,
 ) -> (Option<Compiled>, Vec<CompileError>) {
     let parsed = match body {
-        Some(b) => match selected(w, units, &Inquiries::of_unit(b), &b.source).and_then(|t| sql::plsql::parse_unit(&t)) {
+        Some(b) => match selected(w, units, &Inquiries::of_unit(b), &b.source).and_then(|t| sql::plsql::parse_unit(&t))
+        {
             Ok(Unit::TypeBody(parsed)) => Some(parsed),
             Ok(_) => None,
             Err(e) => return (None, vec![parse_error(&b.source, &e)]),

@@ -111,7 +111,7 @@ impl<W: World> Compiler<'_, W> {
 
     pub(super) fn compare_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos, want: Option<Opd>) -> CResult<Val> {
         if self.are_objects(&a, &b) {
-            return self.compare_objects(op, (a, b), pos);
+            return self.compared(op, (a, b), pos);
         }
         let padded = self.comparable(op, &a, &b, pos)?;
         let d = self.result(want);

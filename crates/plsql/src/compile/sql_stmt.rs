@@ -3,7 +3,7 @@
 use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
 use super::sqlgen::Statement as SqlStatement;
-use super::symbols::{Res, TargetRef, shown_name};
+use super::symbols::{PathB, Res, TargetRef, shown_name};
 use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
@@ -34,9 +34,9 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn sql_into(&mut self, statement: &SqlStatement, into: &Into, query: bool) -> CResult<()> {
         let Into { bulk, targets: _, pos: _ } = into;
         if *bulk {
-            let bulk = self.bulk_targets(into, Some(&statement.columns))?;
+            let (bulk, copies) = self.bulk_targets(into, Some(&statement.columns))?;
             self.emit(Op::BulkInto { sql: statement.index, bulk });
-            return Ok(());
+            return copies.iter().try_for_each(|copy| self.write_back(copy, into.pos));
         }
         let (row, row_ty) = self.row_slot(&statement.columns);
         if query {
@@ -117,11 +117,17 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// The targets of BULK COLLECT. Without known columns (a cursor variable) each target takes one.
-    pub(super) fn bulk_targets(&mut self, into: &Into, columns: Option<&[ColumnInfo]>) -> CResult<u32> {
-        let mut targets = Vec::new();
+    ///
+    /// The caller writes the returned copies of attributes back when the rows are there.
+    pub(super) fn bulk_targets(&mut self, into: &Into, columns: Option<&[ColumnInfo]>) -> CResult<(u32, Vec<PathB>)> {
+        let (mut targets, mut copies) = (Vec::new(), Vec::new());
         let mut first = 0;
         for e in &into.targets {
             let TargetRef::Path(p) = self.target_path(e)? else { return Err(self.pls(497, &[], e.pos)) };
+            let p = self.entered(p);
+            if p.back.is_some() {
+                copies.push(p.clone());
+            }
             let Ty::Coll(c) = p.ty.clone() else { return Err(self.pls(497, &[], e.pos)) };
             let mut types = Vec::new();
             let (n, record) = match &c.element {
@@ -149,7 +155,7 @@ impl<W: World> Compiler<'_, W> {
             return Err(types::Ora::new(if columns.len() as u32 > first { 913 } else { 947 }).at(into.pos));
         }
         self.pool.bulks.push(Bulk { targets, width: first });
-        Ok(self.pool.bulks.len() as u32 - 1)
+        Ok((self.pool.bulks.len() as u32 - 1, copies))
     }
 
     pub(super) fn open(&mut self, cursor: &Expr, arguments: &[ast::Argument]) -> CResult<()> {
@@ -222,7 +228,7 @@ impl<W: World> Compiler<'_, W> {
                 };
                 r.fields.iter().map(column).collect()
             });
-            let bulk = self
+            let (bulk, copies) = self
                 .bulk_targets(into, columns.as_deref())
                 .map_err(|e| if matches!(e.code(), 913 | 947) { self.pls(394, &[], into.pos) } else { e })?;
             let limit = match limit {
@@ -230,7 +236,7 @@ impl<W: World> Compiler<'_, W> {
                 None => self.null(),
             };
             self.emit(Op::FetchBulk { cursor: c, bulk, limit });
-            return Ok(());
+            return copies.iter().try_for_each(|copy| self.write_back(copy, into.pos));
         }
         let row_ty = match row_ty {
             Some(r) => r,
@@ -319,10 +325,11 @@ impl<W: World> Compiler<'_, W> {
     ) -> CResult<()> {
         let targets = into.or(returning);
         let mut row_ty = None;
-        let mut bulk = None;
+        let (mut bulk, mut copies) = (None, Vec::new());
         if let Some(t) = targets {
             if t.bulk {
-                bulk = Some(self.bulk_targets(t, None)?);
+                let (targets, found) = self.bulk_targets(t, None)?;
+                (bulk, copies) = (Some(targets), found);
             } else {
                 row_ty = Some(Rc::new(self.row_of_targets(t)?));
             }
@@ -341,6 +348,9 @@ impl<W: World> Compiler<'_, W> {
             None => self.null(),
         };
         self.emit(Op::ExecuteImmediate { dynamic, row });
+        for copy in &copies {
+            self.write_back(copy, text.pos)?;
+        }
         if let (Some(t), Some(ty)) = (targets, &row_ty) {
             let skip = if into.is_none() {
                 let d = self.temp();

@@ -2,8 +2,8 @@
 
 use super::ask::Interfaces;
 use super::image::{self, Subject};
-use super::question::Questions;
 use super::objects::methods_of_unit;
+use super::question::Questions;
 use super::scope::{Interface, ObjectSym};
 use super::trigger::compile_trigger;
 use super::unit::{compile_block, compile_unit, interface_of};
@@ -195,8 +195,9 @@ impl Units {
         let def = self.type_of_value(w, id)?.ok_or_else(unknown)?;
         let units = as_owner(w, &def.owner, |w| self.stored(w, Some(&def.owner), &def.name, &def.owner))?;
         let made = match units.iter().find(|unit| unit.kind == UnitKind::Type) {
-            Some(unit) => as_owner(w, &def.owner, |w| methods_of_unit(w, self, unit, &def))
-                .map_err(|e| if e.facility() == types::Facility::Pls { Ora::pls(905, &[&def.owner, &def.name]) } else { e })?,
+            Some(unit) => as_owner(w, &def.owner, |w| methods_of_unit(w, self, unit, &def)).map_err(|e| {
+                if e.facility() == types::Facility::Pls { Ora::pls(905, &[&def.owner, &def.name]) } else { e }
+            })?,
             None => return Err(unknown()),
         };
         let made = Rc::new(made);
@@ -374,8 +375,7 @@ impl Units {
             None => self.asking(|| as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))),
         };
         let units = units?;
-        let Some(specification) = units.iter().find(|u| !is_no_specification(u.kind))
-        else {
+        let Some(specification) = units.iter().find(|u| !is_no_specification(u.kind)) else {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| is_body(u.kind));

@@ -102,9 +102,7 @@ pub(crate) fn compile_unit<W: World>(
             (result, errors)
         }
         Unit::Package(p) => compile_package(w, units, specification, &p, body),
-        Unit::Type { schema: _, name, definition } => {
-            compile_type(w, units, specification, (&name, &definition), body)
-        }
+        Unit::Type { schema: _, name, definition } => compile_type(w, units, specification, (&name, &definition), body),
         // A trigger is compiled with its table.
         Unit::Trigger(_) => (None, Vec::new()),
         Unit::PackageBody(_) | Unit::TypeBody(_) => {

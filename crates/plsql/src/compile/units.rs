@@ -132,7 +132,8 @@ impl Units {
             (CollKind::Nested, _) => TypeShape::Table { element },
             _ => return ty,
         };
-        let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape, lineage: Lineage::default() };
+        let def =
+            TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape, lineage: Lineage::default() };
         self.types.borrow_mut().insert(id, Rc::new(def));
         let (element, info) = (c.element.clone(), c.info.clone());
         Ty::Coll(Rc::new(CollTy { element, info, is_host: false, id: Some(id) }))

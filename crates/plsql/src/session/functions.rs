@@ -1,8 +1,9 @@
 //! Functions for calls from SQL.
 
 use crate::code::{Block, HostTypes};
-use crate::compile::{Interface, Interfaces, PackageSym, SubSym, SubTarget, Symbol};
+use crate::compile::{Interface, Interfaces, PackageSym, Param, SubSym, SubTarget, Symbol};
 use crate::datum::Datum;
+use crate::op::External;
 use crate::packages;
 use crate::state::Plsql;
 use crate::ty::{HostType, Ty};
@@ -46,6 +47,7 @@ impl<C: 'static> Plsql<C> {
         let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
         let (path, is_type) = match path {
             [first, method] if first == plan::METHOD => return self.method_for_sql(w, method, args),
+            [first] if first == plan::TREAT => return Ok(self.treat_for_sql(args)),
             [first, rest @ ..] if first == plan::TYPE => (rest, true),
             path => (path, false),
         };
@@ -139,6 +141,14 @@ impl<C: 'static> Plsql<C> {
     ) -> Result<Option<Function>> {
         let [DataType::Named(id), args @ ..] = args else { return Ok(None) };
         let Some(def) = self.units.type_of_value(w, *id)?.filter(|def| def.is_object()) else { return Ok(None) };
+        let schema = w.schema();
+        if def.id.built_in().is_none() {
+            // A method needs EXECUTE on its object's type.
+            let named = self.units.interface(w, Some(&def.owner), &def.name, &schema);
+            if named.map_err(|e| if e.code() == 904 { Ora::new(1031) } else { e })?.is_none() {
+                return Ok(None);
+            }
+        }
         let object = self.units.named_methods(w, def.id)?;
         let Some(list) = object.methods.get(name) else { return Ok(None) };
         let members = list.iter().filter(|sub| sub.has_self());
@@ -149,13 +159,42 @@ impl<C: 'static> Plsql<C> {
             let wrong = format!("wrong number or types of arguments in call to '{name}'");
             return Err(Ora::with(6553, &[&306, &wrong]));
         };
-        let schema = w.schema();
         let mut function = self.describe_function(sub, &schema);
         let of = sub.method.as_ref().map_or(def.id, |method| method.of);
         function.arg_types.insert(0, DataType::Named(of));
         function.arg_names.insert(0, "SELF".to_string());
         function.has_default.insert(0, false);
         Ok(Some(function))
+    }
+
+    /// TREAT of an object of the first type as one of the second.
+    fn treat_for_sql(&self, args: &[DataType]) -> Option<Function> {
+        let [DataType::Named(from), DataType::Named(to)] = args else { return None };
+        let of = |id: &TypeId| Ty::of(DataType::Named(*id));
+        let parameter =
+            |name: &str, id: &TypeId| Param { name: name.to_string(), mode: Mode::In, ty: of(id), default: None };
+        let is_it = |sub: &&Rc<SubSym>| {
+            let types: Vec<_> = sub.parameters.iter().map(|p| p.ty.data_type()).collect();
+            sub.name == plan::TREAT && types == [Some(args[0]), Some(args[1])]
+        };
+        let known = self.functions.borrow().iter().find(is_it).cloned();
+        let sub = known.unwrap_or_else(|| {
+            let subprogram = plan::TREAT.to_string();
+            let external = External { owner: String::new(), name: String::new(), subprogram, overload: 0, shown: 0 };
+            Rc::new(SubSym {
+                name: plan::TREAT.to_string(),
+                parameters: vec![parameter("OBJECT", from), parameter("TYPE", to)],
+                returns: Some(of(to)),
+                target: SubTarget::External(Rc::new(external)),
+                deterministic: true,
+                is_pipelined: false,
+                accessible_by: Rc::from([]),
+                invokers: false,
+                overload: 0,
+                method: None,
+            })
+        });
+        Some(self.describe_function(&sub, ""))
     }
 
     /// The constructor of an object type that fits these arguments, for SQL.
@@ -325,6 +364,15 @@ impl<C: 'static> Plsql<C> {
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
         if sub.is_pipelined {
             return self.all_rows(w, (handle, &sub), args, omitted);
+        }
+        if e.subprogram == plan::TREAT {
+            let to = sub.parameters.get(1).and_then(|p| p.ty.data_type());
+            return match (args.first(), to) {
+                (Some(Value::Composite(object)), Some(DataType::Named(to))) if self.is_under(w, object.ty, to)? => {
+                    Ok(Value::Composite(object.clone()))
+                }
+                _ => Ok(Value::Null),
+            };
         }
         let mut given = self.given(w, &sub, args);
         if e.owner.is_empty() {

@@ -4,18 +4,8 @@ use super::{PResult, Parser};
 use crate::plsql::ast::*;
 
 /// First words of the methods in an object type. Each of them may also be the name of an attribute.
-const METHODS: [&str; 10] = [
-    "MEMBER",
-    "STATIC",
-    "MAP",
-    "ORDER",
-    "CONSTRUCTOR",
-    "OVERRIDING",
-    "FINAL",
-    "INSTANTIABLE",
-    "NOT",
-    "PRAGMA",
-];
+const METHODS: [&str; 10] =
+    ["MEMBER", "STATIC", "MAP", "ORDER", "CONSTRUCTOR", "OVERRIDING", "FINAL", "INSTANTIABLE", "NOT", "PRAGMA"];
 /// Words after them.
 const AFTER: [&str; 11] = [
     "FUNCTION",
@@ -84,8 +74,14 @@ impl Parser<'_> {
         } else {
             None
         };
-        let mut object =
-            ObjectType { authid, under, attributes: Vec::new(), methods: Vec::new(), is_final: true, instantiable: true };
+        let mut object = ObjectType {
+            authid,
+            under,
+            attributes: Vec::new(),
+            methods: Vec::new(),
+            is_final: true,
+            instantiable: true,
+        };
         if object.under.is_none() || self.at_symbol("(") {
             self.expect_symbol("(")?;
             self.comma_list(|p| p.object_element(&mut object))?;

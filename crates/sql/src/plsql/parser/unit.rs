@@ -188,5 +188,4 @@ impl Parser<'_> {
         }
         self.expect_semicolon()
     }
-
 }
