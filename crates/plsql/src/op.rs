@@ -383,6 +383,12 @@ pub enum Op {
         s: Opd,
         ty: TypeId,
     },
+    /// The object in a value whose type is known when it is there: ORA-00932 if it is none of that type.
+    ObjectOf {
+        d: Opd,
+        s: Opd,
+        ty: TypeId,
+    },
     /// `IS OF`
     IsOf {
         d: Opd,

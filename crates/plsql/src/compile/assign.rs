@@ -118,6 +118,11 @@ impl<W: World> Compiler<'_, W> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
+                // A value of dynamic SQL.
+                if let (DataType::Null, DataType::Named(id)) = (from.ty, to.ty) {
+                    self.emit(Op::ObjectOf { d, s: v.o, ty: id });
+                    return Ok(());
+                }
                 let is_same_object = match (from.ty, to.ty) {
                     (DataType::Named(from), DataType::Named(to)) => self.is_under(from, to)?,
                     _ => false,

@@ -63,6 +63,12 @@ impl<W: World> Compiler<'_, W> {
                 return Err(self.pls(410, &[], name.pos));
             }
             let pos = ty.pos;
+            if let TypeKind::Named { path, sizes: _, unit: _ } = &ty.kind
+                && let [own] = path.as_slice()
+                && own.name == self.unit
+            {
+                return Err(self.pls(318, &[&own.name], pos));
+            }
             let ty = self.type_ref(ty)?;
             let ty = match ty.named().map(|(_, id)| DataType::Named(id)).or_else(|| ty.data_type()) {
                 Some(DataType::Varchar2 { len: 0, .. }) => return Err(self.pls(215, &[&4000], pos)),

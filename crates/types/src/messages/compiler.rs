@@ -42,6 +42,7 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (313, "'%s' not declared in this scope"),
     (315, "PL/SQL TABLE declarations must currently use binary_integer indexes"),
     (316, "PL/SQL TABLEs must use a single index"),
+    (318, "type \"%s\" is malformed because it is a non-REF mutually recursive type"),
     (320, "the declaration of the type of this expression is incomplete or malformed"),
     (321, "expression '%s' is inappropriate as the left hand side of an assignment statement"),
     (322, "declaration of a constant '%s' must contain an initialization assignment"),
