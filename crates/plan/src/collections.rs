@@ -109,6 +109,20 @@ impl Compiler<'_> {
         Ok(if negated { negate(is) } else { is })
     }
 
+    /// Refuses a type whose values cannot be grouped by equality.
+    ///
+    /// # Errors
+    /// ORA-03001 for objects with a MAP or ORDER method, which may hold different objects for equal; those of
+    /// `check_comparable`.
+    pub(crate) fn check_grouping(&mut self, ty: &DataType, pos: u32) -> Result<()> {
+        if let DataType::Named(id) = ty
+            && self.type_def(*id)?.is_some_and(|def| def.lineage.order.is_some())
+        {
+            return Err(crate::refusals::unsupported("grouping of objects by a method", pos));
+        }
+        crate::typing::check_comparable(ty, pos)
+    }
+
     /// Converts a value for a place of type `ty`, which may also hold an object of a subtype.
     pub(crate) fn assigned(&mut self, e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
         if let (DataType::Named(from), DataType::Named(to)) = (e.ty, *ty)

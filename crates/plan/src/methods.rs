@@ -81,10 +81,10 @@ impl Compiler<'_> {
     /// `TREAT(expr AS type)`: the object if it is of the type, otherwise NULL.
     pub(crate) fn treat(&mut self, expr: &ast::Expr, to: TypeId, pos: u32) -> Result<Expr> {
         let object = self.operand(expr)?;
-        self.treated(object, to, pos)
+        self.treated(object, to, false, pos)
     }
 
-    fn treated(&mut self, object: Expr, to: TypeId, pos: u32) -> Result<Expr> {
+    fn treated(&mut self, object: Expr, to: TypeId, only: bool, pos: u32) -> Result<Expr> {
         let ty = DataType::Named(to);
         if is_null(&object) {
             return Ok(Expr::new(Node::Const(Value::Null), ty));
@@ -96,7 +96,8 @@ impl Compiler<'_> {
             return Err(inconsistent("UDT", type_name(&object.ty), pos));
         }
         let wanted = Expr::new(Node::Const(Value::Null), ty);
-        let found = self.host_values(vec![TREAT.to_string()], vec![object, wanted], pos)?;
+        let path = if only { vec![TREAT.to_string(), String::new()] } else { vec![TREAT.to_string()] };
+        let found = self.host_values(path, vec![object, wanted], pos)?;
         found.ok_or_else(|| crate::refusals::unsupported("TREAT", pos))
     }
 
@@ -110,13 +111,10 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let mut is = Vec::new();
         for (only, name) in types {
-            if *only {
-                return Err(crate::refusals::unsupported("IS OF with ONLY", name.pos.0));
-            }
             let kind = ast::TypeKind::Named { name: name.clone(), args: Vec::new() };
             let ty = ast::DataTypeName { kind, pos: name.pos };
             let to = self.named_type(&ty)?.ok_or_else(|| Ora::new(902).at(name.pos.0))?;
-            let treated = self.treated(object.clone(), to.id, pos)?;
+            let treated = self.treated(object.clone(), to.id, *only, pos)?;
             is.push(Expr::new(Node::IsNull(Box::new(treated), true), DataType::Boolean));
         }
         let is = crate::logic::or(is);

@@ -187,8 +187,8 @@ impl Compiler<'_> {
                 let place = |at| places.get(at).filter(|_| places.len() == set.1.len()).map_or(place, |pos| *pos);
                 let columns = set.1.iter().zip(&right.1).enumerate();
                 columns.into_iter().try_for_each(|(at, (left, right))| {
-                    check_comparable(&left.ty, place(at))?;
-                    check_comparable(&right.ty, place(at))
+                    self.check_grouping(&left.ty, place(at))?;
+                    self.check_grouping(&right.ty, place(at))
                 })?;
             }
             set = self.set_node(kind, set, right, place)?;
@@ -422,7 +422,7 @@ impl Compiler<'_> {
         }
         if s.distinct {
             let places = out.iter().zip(&places);
-            places.into_iter().try_for_each(|(e, pos)| check_comparable(&e.ty, *pos))?;
+            places.into_iter().try_for_each(|(e, pos)| self.check_grouping(&e.ty, *pos))?;
             (rel, out) = self.distinct(rel, out, &mut order);
         }
         if !order.is_empty() {

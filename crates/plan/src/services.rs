@@ -60,7 +60,7 @@ pub const TYPE: &str = "\0TYPE";
 /// First part of a path that names a method of the type of the first argument, which is SELF.
 pub const METHOD: &str = "\0METHOD";
 /// A path of one part: a function of an object and NULL of a type, which returns the object if it is of the type, and
-/// otherwise NULL.
+/// otherwise NULL. With a second, empty part, objects of subtypes are none of the type.
 pub const TREAT: &str = "\0TREAT";
 
 /// Stored functions, resolved by the host.

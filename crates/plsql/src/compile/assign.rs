@@ -97,7 +97,14 @@ impl<W: World> Compiler<'_, W> {
                     self.f.next = saved;
                     return Ok(());
                 }
-                if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
+                if let (Some(DataType::Named(a)), Some(DataType::Named(b))) = (t.data_type(), v.ty.data_type()) {
+                    // The type of all branches is the highest of theirs.
+                    if self.is_under(a, b)? {
+                        *t = Ty::of(DataType::Named(b));
+                    } else if !self.is_under(b, a)? {
+                        return Err(self.pls(382, &[], e.pos));
+                    }
+                } else if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
                     && a != b
                     && !v.ty.is_null()
                 {

@@ -150,18 +150,31 @@ impl<W: World> Compiler<'_, W> {
         }
         if let Some(target) = &own {
             let saved = self.f.next;
-            let v = Val { o: Opd::local(base + 1), ty: target.ty() };
+            let of = sub.method.as_ref().map(|method| Ty::of(types::DataType::Named(method.of)));
+            let v = self.returned(Opd::local(base + 1), of.as_ref().unwrap_or(&Ty::Null), &target.ty())?;
             self.store(target, v, ident.pos)?;
             self.f.next = saved;
         }
         for (j, target) in outs.iter().filter(|(j, _)| *j > 0 || lent.is_none()) {
             let saved = self.f.next;
-            let v = Val { o: Opd::local(base + first + *j as u32), ty: sub.parameters[*j].ty.clone() };
+            let v = self.returned(Opd::local(base + first + *j as u32), &sub.parameters[*j].ty, &target.ty())?;
             self.store(target, v, ident.pos)?;
             self.f.next = saved;
         }
         self.f.next = base + 1;
         Ok(sub.returns.clone().map(|ty| Val { o: Opd::local(base), ty }))
+    }
+
+    /// The value of an OUT parameter for its variable. A variable of a subtype takes an object of that type only.
+    fn returned(&mut self, o: Opd, of: &Ty, to: &Ty) -> CResult<Val> {
+        if let (Some(above), Some(id)) = (object_id(of), object_id(to))
+            && above != id
+            && self.is_under(id, above)?
+        {
+            self.emit(Op::ObjectOf { d: o, s: o, ty: id });
+            return Ok(Val { o, ty: to.clone() });
+        }
+        Ok(Val { o, ty: of.clone() })
     }
 
     /// The variable that a procedure of DBMS_LOB changes in place: a LOB of the parameter's type in a known slot.

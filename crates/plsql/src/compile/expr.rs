@@ -192,6 +192,10 @@ impl<W: World> Compiler<'_, W> {
                 let ty = self.type_ref(ty)?;
                 let Ty::Scalar(s) = &ty else { return Err(self.pls(382, &[], e.pos)) };
                 let d = self.result(want);
+                if matches!(s.ty, DataType::Named(_)) {
+                    self.convert_into(d, &ty, v, e.pos)?;
+                    return Ok(Val { o: d, ty });
+                }
                 let target = self.target(s);
                 self.emit(Op::Coerce { d, s: v.o, ty: target });
                 Ok(Val { o: d, ty })

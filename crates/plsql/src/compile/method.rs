@@ -21,6 +21,8 @@ impl<W: World> Compiler<'_, W> {
         function: bool,
         is_fixed: bool,
     ) -> CResult<Option<Val>> {
+        // A chain of calls is compiled recursively.
+        self.check_nesting(f.pos)?;
         let object = self.object_sym(id)?;
         let Some(list) = object.methods.get(&f.name) else { return Err(self.pls(302, &[&f.name], f.pos)) };
         if self.object != Some(id) {

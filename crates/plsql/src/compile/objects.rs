@@ -93,6 +93,10 @@ impl<W: World> Compiler<'_, W> {
             };
             let above = above.filter(|def| def.is_object() && def.id.built_in().is_none());
             let above = above.ok_or_else(|| self.pls(707, &[&"UNDER a type that is no object type"], ty.pos))?;
+            // The privilege UNDER is not there, so only the owner may have types under a type.
+            if above.owner != self.owner {
+                return Err(self.pls(904, &[&format_args!("{}.{}", above.owner, above.name)], ty.pos));
+            }
             if above.lineage.is_final {
                 return Err(self.pls(590, &[], ty.pos));
             }

@@ -8,7 +8,7 @@ use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
-use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, SqlKind, SqlText, UsingArgument};
+use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, Pos, SqlKind, SqlText, UsingArgument};
 use std::rc::Rc;
 use types::{DataType, Ora};
 
@@ -116,6 +116,17 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
+    /// The conversion of a fetched value: none of an object whose type is that of the query's column.
+    fn fetched(&mut self, s: &ScalarTy, column: Option<&ColumnInfo>, (name, pos): (&str, Pos)) -> CResult<u32> {
+        let (DataType::Named(to), Some(DataType::Named(from))) = (s.ty, column.map(|column| column.ty)) else {
+            return Ok(self.target(s));
+        };
+        if !self.is_under(from, to)? {
+            return Err(self.pls(597, &[&name], pos));
+        }
+        Ok(self.target(&ScalarTy { ty: DataType::Null, not_null: s.not_null, range: None }))
+    }
+
     /// The targets of BULK COLLECT. Without known columns (a cursor variable) each target takes one.
     ///
     /// The caller writes the returned copies of attributes back when the rows are there.
@@ -132,15 +143,15 @@ impl<W: World> Compiler<'_, W> {
             let mut types = Vec::new();
             let (n, record) = match &c.element {
                 Ty::Record(r) if into.targets.len() == 1 && r.flat() => {
-                    for f in &r.fields {
+                    for (at, f) in r.fields.iter().enumerate() {
                         let s = f.ty.scalar().expect("a flat record").clone();
-                        types.push(self.target(&s));
+                        types.push(self.fetched(&s, columns.and_then(|all| all.get(at)), (&p.name, e.pos))?);
                     }
                     (r.fields.len() as u32, true)
                 }
                 Ty::Scalar(s) => {
-                    let s = s.clone();
-                    types.push(self.target(&s));
+                    let column = columns.and_then(|all| all.get(first as usize));
+                    types.push(self.fetched(s, column, (&p.name, e.pos))?);
                     (1, false)
                 }
                 _ => return Err(self.pls(597, &[&p.name], e.pos)),

@@ -105,6 +105,10 @@ impl Units {
         name: &str,
         schema: &str,
     ) -> Result<Option<Shown>> {
+        // A type has others in it and above it.
+        if os::stack::is_short() {
+            return Err(Ora::pls(123, &[&"nesting too deep"]));
+        }
         let stored = self.stored(w, owner, name, schema)?;
         let Some(unit) = stored.iter().find(|u| !is_no_specification(u.kind)) else {
             return Ok(None);
@@ -190,6 +194,9 @@ impl Units {
         self.depends_on_more();
         if let Some(known) = self.objects.borrow().get(&id) {
             return Ok(known.clone());
+        }
+        if os::stack::is_short() {
+            return Err(Ora::pls(123, &[&"nesting too deep"]));
         }
         let unknown = || Ora::new(21700);
         let def = self.type_of_value(w, id)?.ok_or_else(unknown)?;

@@ -47,7 +47,7 @@ impl<C: 'static> Plsql<C> {
         let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
         let (path, is_type) = match path {
             [first, method] if first == plan::METHOD => return self.method_for_sql(w, method, args),
-            [first] if first == plan::TREAT => return Ok(self.treat_for_sql(args)),
+            [first, only @ ..] if first == plan::TREAT => return Ok(self.treat_for_sql(args, !only.is_empty())),
             [first, rest @ ..] if first == plan::TYPE => (rest, true),
             path => (path, false),
         };
@@ -168,14 +168,14 @@ impl<C: 'static> Plsql<C> {
     }
 
     /// TREAT of an object of the first type as one of the second.
-    fn treat_for_sql(&self, args: &[DataType]) -> Option<Function> {
+    fn treat_for_sql(&self, args: &[DataType], only: bool) -> Option<Function> {
         let [DataType::Named(from), DataType::Named(to)] = args else { return None };
         let of = |id: &TypeId| Ty::of(DataType::Named(*id));
         let parameter =
             |name: &str, id: &TypeId| Param { name: name.to_string(), mode: Mode::In, ty: of(id), default: None };
         let is_it = |sub: &&Rc<SubSym>| {
             let types: Vec<_> = sub.parameters.iter().map(|p| p.ty.data_type()).collect();
-            sub.name == plan::TREAT && types == [Some(args[0]), Some(args[1])]
+            sub.name == plan::TREAT && sub.overload == u32::from(only) && types == [Some(args[0]), Some(args[1])]
         };
         let known = self.functions.borrow().iter().find(is_it).cloned();
         let sub = known.unwrap_or_else(|| {
@@ -190,7 +190,7 @@ impl<C: 'static> Plsql<C> {
                 is_pipelined: false,
                 accessible_by: Rc::from([]),
                 invokers: false,
-                overload: 0,
+                overload: u32::from(only),
                 method: None,
             })
         });
@@ -368,8 +368,9 @@ impl<C: 'static> Plsql<C> {
         if e.subprogram == plan::TREAT {
             let to = sub.parameters.get(1).and_then(|p| p.ty.data_type());
             return match (args.first(), to) {
-                (Some(Value::Composite(object)), Some(DataType::Named(to))) if self.is_under(w, object.ty, to)? => {
-                    Ok(Value::Composite(object.clone()))
+                (Some(Value::Composite(object)), Some(DataType::Named(to))) => {
+                    let is = object.ty == to || sub.overload == 0 && self.is_under(w, object.ty, to)?;
+                    Ok(if is { Value::Composite(object.clone()) } else { Value::Null })
                 }
                 _ => Ok(Value::Null),
             };
