@@ -482,8 +482,10 @@ mod tests {
             part(4, vec![]),
         ];
         round_trips(part(2, parts), DataType::Named(TypeId(2)));
+        // A column of a type holds objects of its subtypes, which keep their own type.
         let mut back = Value::Null;
-        assert!(decode_into(&stored(&part(2, vec![])), &DataType::Named(TypeId(5)), &mut back).is_err());
+        decode_into(&stored(&part(2, vec![])), &DataType::Named(TypeId(5)), &mut back).unwrap();
+        assert_eq!(back, part(2, vec![]));
         for damaged in [&[0, 0, 0][..], &[0, 0, 0, 2, 7], &[0, 0, 0, 2, 1, 99, 0, 0], &[0, 0, 0, 2, 1, 0, 0]] {
             assert!(decode_into(damaged, &DataType::Named(TypeId(2)), &mut back).is_err(), "{damaged:?}");
         }
