@@ -62,7 +62,8 @@ impl Compiler<'_> {
     /// A sort key: an object is sorted by its MAP method.
     ///
     /// # Errors
-    /// ORA-22950 for objects without MAP or ORDER method, and for collections; ORA-03001 for those with an ORDER method.
+    /// ORA-22950 for objects without MAP or ORDER method, and for collections; ORA-03001 for objects with an ORDER
+    /// method.
     pub(crate) fn sort_value(&mut self, key: Expr, pos: u32) -> Result<Expr> {
         let DataType::Named(id) = key.ty else {
             crate::sort_keys::ordered(&key, pos)?;
