@@ -48,19 +48,45 @@ fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
     if !work.names.allowed(unit.object, unit.owner_id, ObjectPrivilege::Execute)? {
         return Err(refused());
     }
-    use sql::plsql::ast::{TypeDefinition, Unit};
-    match sql::plsql::parse_unit(&unit.source) {
-        Ok(Unit::Type {
-            schema: _,
-            name: _,
-            definition: TypeDefinition::Object(_) | TypeDefinition::Varray { limit: _, element: _, not_null: _ },
-        }) => Ok(DataType::Named(TypeId(unit.object.0))),
-        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::NestedTable { element: _, not_null: _ } }) => {
-            Err(Ora::new(22913).at(pos))
-        }
-        // not a clause: no other type is stored
-        _ => Err(refused()),
+    match nested_table_in(work, unit.object)? {
+        Some(false) => Ok(DataType::Named(TypeId(unit.object.0))),
+        Some(true) => Err(Ora::new(22913).at(pos)),
+        None => Err(refused()),
     }
+}
+
+/// Whether values of a type have nested tables in them; `None` for a type that is not stored.
+fn nested_table_in(work: &Work<'_>, object: ObjectId) -> Result<Option<bool>> {
+    use sql::plsql::ast::{TypeDefinition, TypeKind, TypeRef, Unit};
+    let (mut all, mut at) = (vec![object], 0);
+    while let Some(object) = all.get(at).copied() {
+        at += 1;
+        let Some(unit) = work.image.unit(object) else { return Ok(None) };
+        let Ok(Unit::Type { schema: _, name: _, definition }) = sql::plsql::parse_unit(&unit.source) else {
+            return Ok(None);
+        };
+        let parts: Vec<&TypeRef> = match &definition {
+            TypeDefinition::Object(of) => of.under.iter().chain(of.attributes.iter().map(|a| &a.ty)).collect(),
+            TypeDefinition::Varray { limit: _, element, not_null: _ } => vec![element],
+            TypeDefinition::NestedTable { element: _, not_null: _ } => return Ok(Some(true)),
+            TypeDefinition::Record(_)
+            | TypeDefinition::Associative { element: _, not_null: _, index: _ }
+            | TypeDefinition::RefCursor { returns: _ } => return Ok(None),
+        };
+        for ty in parts {
+            let TypeKind::Named { path, sizes: _, unit: _ } = &ty.kind else { continue };
+            let (owner, name) = match path.as_slice() {
+                [name] => (Some(unit.owner_id), name),
+                [schema, name] => (work.image.user_named(&schema.name).map(|user| user.id), name),
+                _ => continue,
+            };
+            let part = owner.and_then(|owner| work.image.find(owner, dictionary::ObjectKind::Type, &name.name));
+            if let Some(part) = part.filter(|part| !all.contains(&part.object)) {
+                all.push(part.object);
+            }
+        }
+    }
+    Ok(Some(false))
 }
 
 /// A column's definition, including NOT NULL from its inline constraints.

@@ -12,7 +12,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     use SystemPrivilege as S;
     // FORCE and PURGE have no effect: dependents of a type or synonym are compiled at their next use, and there is no
     // recycle bin.
-    let DropObject { kind, name, cascade, purge: _, including: _, and_files: _, force: _, pos } = drop;
+    let DropObject { kind, name, cascade, purge: _, including: _, and_files: _, force, pos } = drop;
     match kind {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
         DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
@@ -53,7 +53,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
             sequence(work, object)
         }
         DropKind::Stored(sql::ast::StoredKind::Trigger) => crate::trigger::drop(work, &target),
-        DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind),
+        DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind, *force),
         DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
         _ => Err(Ora::unsupported().at(pos.0)),
     }

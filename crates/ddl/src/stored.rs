@@ -43,7 +43,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     };
     let source = stored_source(create);
     if let (Some(object), ObjectKind::Type) = (old, kind) {
-        refuse_used_type(work, object, &target)?;
+        let is_same = work.image.unit(object).is_some_and(|unit| unit.source == source);
+        if !is_same {
+            refuse_used_type(work, object, &target, sql::plsql::type_is_forced(&source))?;
+        }
     }
     // The first body of a package also changes the code that callers run.
     let specification = match kind {
@@ -121,8 +124,8 @@ fn flags_of(source: &str) -> i64 {
     let authid = match sql::plsql::parse_unit(source) {
         Ok(Unit::Subprogram { schema: _, subprogram }) => subprogram.attributes.authid,
         Ok(Unit::Package(package)) => package.authid,
-        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(attributes) }) => {
-            return OBJECT_TYPE | (attributes.len() as i64) << ATTRIBUTES;
+        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(object) }) => {
+            return OBJECT_TYPE | (object.attributes.len() as i64) << ATTRIBUTES;
         }
         // not a clause: other units have neither rights nor attributes
         _ => AuthId::Definer,
@@ -149,7 +152,7 @@ pub fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[ErrorLine])
     work.update_object(object, &mut |row| row[obj::STATUS] = int(status))
 }
 
-pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {
+pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind, force: bool) -> Result<()> {
     let kind = object_kind(stored).map_err(|e| e.at(target.pos))?;
     let found = work.names.object(Some(&target.owner_name), &target.name, kind.namespace());
     let Some(object) = found.filter(|object| object.kind == kind).map(|object| object.object) else {
@@ -163,7 +166,7 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
     let (_, _, any) = privileges(kind);
     work.require(target, None, any)?;
     if kind == ObjectKind::Type {
-        refuse_used_type(work, object, target)?;
+        refuse_used_type(work, object, target, force)?;
     }
     let body = match kind {
         ObjectKind::Package => Some(ObjectKind::PackageBody),
@@ -177,48 +180,68 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
     Ok(())
 }
 
-/// ORA-02303 for a type that columns of tables, or other types, use.
-fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<()> {
-    if is_used_type(work, object, target)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
+/// ORA-02303 for a type that columns of tables, or other types, use. With FORCE other types may use it, as long as no
+/// column is of one of them: values that are stored keep their attributes.
+fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target, force: bool) -> Result<()> {
+    let users = type_users(work)?;
+    let mut using = vec![object];
+    let mut at = 0;
+    while let Some(of) = using.get(at).copied() {
+        for (user, used) in &users {
+            if *used == of && !using.contains(user) {
+                using.push(*user);
+            }
+        }
+        at += 1;
+    }
+    let is_used = using.len() > 1 && !force;
+    if is_used || has_columns_of(work, &using)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
 }
 
-fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bool> {
+/// The types that other types name: as attributes, elements and supertypes, and in the headings of methods.
+fn type_users(work: &Work<'_>) -> Result<Vec<(ObjectId, ObjectId)>> {
     use sql::plsql::ast::{TypeDefinition, TypeKind, TypeRef, Unit};
-    let names_it = |owner: UserId, ty: &TypeRef| match &ty.kind {
-        TypeKind::Named { path, sizes: _, unit: _ } => match path.as_slice() {
-            [name] => name.name == target.name && owner == target.owner,
-            [schema, name] => name.name == target.name && schema.name == target.owner_name,
-            _ => false,
-        },
-        // not a clause: attributes and elements of these have no type of a schema
-        _ => false,
-    };
-    for def in work.image.objects_of_kinds(&[ObjectKind::Table, ObjectKind::Type]) {
-        match def.kind {
-            ObjectKind::Table => {
-                let of = |c: &ColumnDef| c.data_type == DataType::Named(TypeId(object.0));
-                if work.image.columns(def.object)?.iter().any(of) {
-                    return Ok(true);
-                }
+    let mut users = Vec::new();
+    for def in work.image.objects_of_kinds(&[ObjectKind::Type]) {
+        let Some(unit) = work.image.unit(def.object) else { continue };
+        let Ok(Unit::Type { schema: _, name: _, definition }) = sql::plsql::parse_unit(&unit.source) else { continue };
+        let named: Vec<&TypeRef> = match &definition {
+            TypeDefinition::Object(object) => {
+                let headings = object.methods.iter().flat_map(|method| {
+                    let parameters = method.subprogram.parameters.iter().map(|p| &p.ty);
+                    parameters.chain(&method.subprogram.returns)
+                });
+                object.under.iter().chain(object.attributes.iter().map(|a| &a.ty)).chain(headings).collect()
             }
-            ObjectKind::Type if def.object != object => {
-                let Some(unit) = work.image.unit(def.object) else { continue };
-                let Ok(Unit::Type { schema: _, name: _, definition }) = sql::plsql::parse_unit(&unit.source) else {
-                    continue;
-                };
-                let uses = match &definition {
-                    TypeDefinition::Object(attributes) => attributes.iter().any(|a| names_it(def.owner_id, &a.ty)),
-                    TypeDefinition::NestedTable { element, not_null: _ }
-                    | TypeDefinition::Varray { limit: _, element, not_null: _ } => names_it(def.owner_id, element),
-                    TypeDefinition::Record(_)
-                    | TypeDefinition::Associative { element: _, not_null: _, index: _ }
-                    | TypeDefinition::RefCursor { returns: _ } => false,
-                };
-                if uses {
-                    return Ok(true);
+            TypeDefinition::NestedTable { element, not_null: _ }
+            | TypeDefinition::Varray { limit: _, element, not_null: _ } => vec![element],
+            TypeDefinition::Record(_)
+            | TypeDefinition::Associative { element: _, not_null: _, index: _ }
+            | TypeDefinition::RefCursor { returns: _ } => Vec::new(),
+        };
+        for ty in named {
+            let TypeKind::Named { path, sizes: _, unit: _ } = &ty.kind else { continue };
+            let found = match path.as_slice() {
+                [name] => work.image.find(def.owner_id, ObjectKind::Type, &name.name),
+                [schema, name] => {
+                    let owner = work.image.user_named(&schema.name).map(|user| user.id);
+                    owner.and_then(|owner| work.image.find(owner, ObjectKind::Type, &name.name))
                 }
+                _ => None,
+            };
+            if let Some(used) = found.filter(|used| used.object != def.object) {
+                users.push((def.object, used.object));
             }
-            _ => {}
+        }
+    }
+    Ok(users)
+}
+
+fn has_columns_of(work: &Work<'_>, types: &[ObjectId]) -> Result<bool> {
+    let of = |c: &ColumnDef| matches!(c.data_type, DataType::Named(TypeId(id)) if types.contains(&ObjectId(id)));
+    for def in work.image.objects_of_kinds(&[ObjectKind::Table]) {
+        if work.image.columns(def.object)?.iter().any(of) {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -1,5 +1,5 @@
-//! USER_, ALL_ and DBA_ views of objects that do not exist here: materialized views, queues, partitions, object types
-//! with attributes. They have the columns of 19c and no rows, so that tools find no such objects.
+//! USER_, ALL_ and DBA_ views of objects that do not exist here: materialized views, queues, partitions.
+//! They have the columns of 19c and no rows, so that tools find no such objects.
 //!
 //! A column is a name and a type: a number is the length of a VARCHAR2, `n` NUMBER, `d` DATE, `t` TIMESTAMP, `z`
 //! TIMESTAMP WITH TIME ZONE, `i` INTERVAL DAY TO SECOND, `l` LONG, `c` CLOB, `r16` RAW(16). A name without a type is
@@ -68,30 +68,6 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ),
     ("UAD", "DIMENSIONS", "OWNER, DIMENSION_NAME, INVALID 1, COMPILE_STATE 13, REVISION n"),
     ("UAD", "CUBES", "-OWNER, CUBE_NAME, CUBE_ID n, AW_NAME, CONSISTENT_SOLVE_SPEC 4000, DESCRIPTION 300"),
-    (
-        "UAD",
-        "TYPE_ATTRS",
-        "-OWNER, TYPE_NAME, ATTR_NAME, ATTR_TYPE_MOD 7, ATTR_TYPE_OWNER, ATTR_TYPE_NAME, LENGTH n, PRECISION n, \
-         SCALE n, CHARACTER_SET_NAME 44, ATTR_NO n, INHERITED 3, CHAR_USED 1",
-    ),
-    (
-        "UAD",
-        "TYPE_METHODS",
-        "-OWNER, TYPE_NAME, METHOD_NAME, METHOD_NO n, METHOD_TYPE 6, PARAMETERS n, RESULTS n, FINAL 3, INSTANTIABLE \
-         3, OVERRIDING 3, INHERITED 3",
-    ),
-    (
-        "UAD",
-        "METHOD_PARAMS",
-        "-OWNER, TYPE_NAME, METHOD_NAME, METHOD_NO n, PARAM_NAME, PARAM_NO n, PARAM_MODE 6, PARAM_TYPE_MOD 7, \
-         PARAM_TYPE_OWNER, PARAM_TYPE_NAME, CHARACTER_SET_NAME 44",
-    ),
-    (
-        "UAD",
-        "METHOD_RESULTS",
-        "-OWNER, TYPE_NAME, METHOD_NAME, METHOD_NO n, RESULT_TYPE_MOD 7, RESULT_TYPE_OWNER, RESULT_TYPE_NAME, \
-         CHARACTER_SET_NAME 44",
-    ),
     ("UAD", "TYPE_VERSIONS", "-OWNER, TYPE_NAME, VERSION# n, TYPECODE, STATUS 7, LINE n, TEXT 4000, HASHCODE r17"),
     (
         "UAD",

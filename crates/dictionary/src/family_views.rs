@@ -1,6 +1,6 @@
 //! Families of catalog views: USER_, ALL_ and DBA_ views of one query.
 
-use crate::{object_views, partition_views, statistics_views};
+use crate::{object_views, partition_views, statistics_views, type_views};
 
 /// A family of views. In `query`, `{owner}` is replaced by `u.name owner, ` or nothing, and `{filter}` by the condition
 /// that limits the rows; the query must join `user$ u`, and `{object}` is the expression of the object's number.
@@ -97,17 +97,12 @@ pub(crate) const FAMILIES: &[Family] = &[
             0 origin_con_id \
             from obj$ o, user$ u, x$kkarg k where u.user# = o.owner# and k.obj# = o.obj#{filter}",
     ),
-    family(
-        "TYPES",
-        "select {owner}o.name type_name, cast(null as raw(16)) type_oid, \
-                decode(bitand(o.flags, 8), 8, 'OBJECT', 'COLLECTION') typecode, trunc(o.flags / 256) attributes, \
-                0 methods, \
-            'NO' predefined, 'NO' incomplete, 'YES' final, 'YES' instantiable, 'YES' persistable, \
-            cast(null as varchar2(128)) supertype_owner, cast(null as varchar2(128)) supertype_name, \
-            cast(null as number) local_attributes, \
-            cast(null as number) local_methods, cast(null as raw(16)) typeid from obj$ o, user$ u \
-            where o.type# = 13 and u.user# = o.owner#{filter}",
-    ),
+    family("TYPES", type_views::TYPES),
+    family("TYPE_ATTRS", type_views::ATTRIBUTES),
+    family("TYPE_METHODS", type_views::METHODS),
+    family("METHOD_PARAMS", type_views::PARAMETERS),
+    family("METHOD_RESULTS", type_views::RESULTS),
+    family("COLL_TYPES", type_views::COLLECTIONS),
     family(
         "LOBS",
         "select {owner}o.name table_name, c.name column_name, l.name segment_name, \

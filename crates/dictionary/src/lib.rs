@@ -49,6 +49,7 @@ mod statistics_views;
 mod system_statistics;
 mod system_views;
 mod tally;
+mod type_views;
 pub mod validity;
 mod verifier;
 mod version;

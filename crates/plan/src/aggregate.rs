@@ -163,7 +163,7 @@ impl Compiler<'_> {
         }
         if *distinct {
             let place = |at: usize| given.get(at).map_or(pos, |arg| arg.value.pos.0);
-            args.iter().enumerate().try_for_each(|(at, arg)| check_comparable(&arg.ty, place(at)))?;
+            args.iter().enumerate().try_for_each(|(at, arg)| self.check_grouping(&arg.ty, place(at)))?;
         }
         let out = self.new_reg();
         if (ignore_nulls.is_some() && !takes_null_treatment(kind)) || (*from_last && kind != AggKind::NthValue) {
@@ -214,7 +214,7 @@ impl Compiler<'_> {
         let mut partition = Vec::new();
         for e in &w.partition_by {
             let key = self.operand(e)?;
-            check_comparable(&key.ty, e.pos.0)?;
+            self.check_grouping(&key.ty, e.pos.0)?;
             partition.push(key);
         }
         let mut order = Vec::new();

@@ -131,6 +131,9 @@ impl Compiler<'_> {
         {
             return Ok(Some(e));
         }
+        if let Some(e) = self.method_of_column(call, pos)? {
+            return Ok(Some(e));
+        }
         self.host_function(call, pos)
     }
 
@@ -349,19 +352,79 @@ impl Compiler<'_> {
     /// A stored or packaged function.
     fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
-        let text_owner = self.text_owners.last().copied();
-        let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.argument(&a.value)).collect();
-        // With named arguments, only their number selects the overload.
-        let named = call.args.iter().any(|a| a.name.is_some());
-        let types: Vec<DataType> = match &given {
-            Ok(given) if !named => given.iter().map(|e| e.ty).collect(),
-            _ => vec![DataType::Null; call.args.len()],
+        self.host_call(path, None, &call.args, pos)
+    }
+
+    /// `alias.column.method(…)` and `alias.column.attribute.method(…)`; `None` if the name does not begin with a column
+    /// of an object type.
+    pub(crate) fn method_of_column(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
+        let [object @ .., method] = call.name.parts.as_slice() else { return Ok(None) };
+        if object.len() < 2 || call.name.link.is_some() {
+            return Ok(None);
+        }
+        let name = ast::Name { parts: object.to_vec(), ..call.name.clone() };
+        let Some(object) = self.object_of_column(&name)? else { return Ok(None) };
+        if !matches!(object.ty, DataType::Named(_)) {
+            return Ok(None);
+        }
+        let found = self.method(object, method, &call.args, pos)?;
+        found.map(Some).ok_or_else(|| invalid_identifier(&call.name))
+    }
+
+    /// A method of an object; `None` if its type has no such method.
+    pub(crate) fn method(
+        &mut self,
+        object: Expr,
+        method: &ast::Ident,
+        args: &[ast::Argument],
+        pos: u32,
+    ) -> Result<Option<Expr>> {
+        let path = vec![crate::services::METHOD.to_string(), method.name.clone()];
+        self.host_call(path, Some(object), args, pos)
+    }
+
+    /// A function of the host, over resolved arguments.
+    pub(crate) fn host_values(&mut self, path: Vec<String>, values: Vec<Expr>, pos: u32) -> Result<Option<Expr>> {
+        let types: Vec<DataType> = values.iter().map(|e| e.ty).collect();
+        let Some(f) = self.functions.function(self.text_owners.last().copied(), &path, &types)? else {
+            return Ok(None);
         };
+        if values.len() != f.arg_types.len() {
+            return Err(wrong_arguments(&f.name, pos));
+        }
+        let converted = values.into_iter().zip(f.arg_types.clone()).map(|(e, ty)| self.assigned(e, &ty, pos));
+        let args = converted.collect::<Result<Vec<Expr>>>()?;
+        Ok(Some(self.called(f, args)))
+    }
+
+    /// A function of the host; a method has a receiver, its first argument.
+    pub(crate) fn host_call(
+        &mut self,
+        path: Vec<String>,
+        receiver: Option<Expr>,
+        args: &[ast::Argument],
+        pos: u32,
+    ) -> Result<Option<Expr>> {
+        let text_owner = self.text_owners.last().copied();
+        let given: Result<Vec<Expr>> = args.iter().map(|a| self.argument(&a.value)).collect();
+        // With named arguments, only their number selects the overload.
+        let named = args.iter().any(|a| a.name.is_some());
+        let mut types: Vec<DataType> = receiver.iter().map(|e| e.ty).collect();
+        match &given {
+            Ok(given) if !named => types.extend(given.iter().map(|e| e.ty)),
+            _ => types.resize(types.len() + args.len(), DataType::Null),
+        }
         let Some(mut f) = self.functions.function(text_owner, &path, &types)? else {
             return Ok(None);
         };
+        let written = args;
         let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];
-        for (i, (a, value)) in call.args.iter().zip(given?).enumerate() {
+        let first = usize::from(receiver.is_some());
+        if let Some(e) = receiver {
+            args[0] = Some(self.assigned(e, &f.arg_types[0], pos)?);
+        }
+        for (i, (a, value)) in written.iter().zip(given?).enumerate() {
+            let i = i + first;
             let at = match &a.name {
                 None => i,
                 Some(name) => match f.arg_names.iter().position(|n| *n == name.name) {
@@ -374,7 +437,7 @@ impl Compiler<'_> {
             }
             args[at] = Some(match (value.ty, f.arg_types[at]) {
                 (DataType::Cursor, DataType::Cursor) => value,
-                (_, ty) => convert(value, &ty, a.value.pos.0)?,
+                (_, ty) => self.assigned(value, &ty, a.value.pos.0)?,
             });
         }
         if args.iter().zip(&f.has_default).any(|(arg, has_default)| arg.is_none() && !has_default) {
@@ -388,6 +451,11 @@ impl Compiler<'_> {
                 Expr::new(Node::Const(Value::Null), f.arg_types[at])
             }));
         }
+        Ok(Some(self.called(f, values)))
+    }
+
+    /// The call of a function of the host.
+    fn called(&mut self, f: crate::ir::HostFunction, values: Vec<Expr>) -> Expr {
         if !f.deterministic {
             self.volatile += 1;
             self.unstable += 1;
@@ -403,7 +471,7 @@ impl Compiler<'_> {
             }
         }
         let ty = f.ty;
-        Ok(Some(Expr::new(Node::Call(Rc::new(f), values), ty)))
+        Expr::new(Node::Call(Rc::new(f), values), ty)
     }
 }
 

@@ -34,7 +34,8 @@ impl Compiler<'_> {
         }
         // Looking up the constructor loads the type.
         let Some(called) = self.catalog().called(object) else { return Ok(None) };
-        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
+        let path = [crate::services::TYPE.to_string(), called.owner, called.name];
+        self.functions.function(self.text_owners.last().copied(), &path, &[])?;
         Ok(self.functions.type_def(id))
     }
 
@@ -106,6 +107,32 @@ impl Compiler<'_> {
             compare(CmpOp::Eq, all, distinct, pos)
         })?;
         Ok(if negated { negate(is) } else { is })
+    }
+
+    /// Refuses a type whose values cannot be grouped by equality.
+    ///
+    /// # Errors
+    /// ORA-03001 for objects with a MAP or ORDER method, which may hold different objects for equal; those of
+    /// `check_comparable`.
+    pub(crate) fn check_grouping(&mut self, ty: &DataType, pos: u32) -> Result<()> {
+        if let DataType::Named(id) = ty
+            && self.type_def(*id)?.is_some_and(|def| def.lineage.order.is_some())
+        {
+            return Err(crate::refusals::unsupported("grouping of objects by a method", pos));
+        }
+        crate::typing::check_comparable(ty, pos)
+    }
+
+    /// Converts a value for a place of type `ty`, which may also hold an object of a subtype.
+    pub(crate) fn assigned(&mut self, e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
+        if let (DataType::Named(from), DataType::Named(to)) = (e.ty, *ty)
+            && from != to
+            && !crate::typing::is_null(&e)
+            && self.type_def(from)?.is_some_and(|def| def.is_under(to))
+        {
+            return Ok(Expr { ty: *ty, ..e });
+        }
+        crate::typing::convert(e, ty, pos)
     }
 
     /// `VALUE(alias)` of TABLE(collection): the element. `None` if no such row source has the alias.

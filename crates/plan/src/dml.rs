@@ -295,7 +295,7 @@ impl Compiler<'_> {
                 self.block().clause = Clause::Dml;
                 let e = self.as_owner_of(table, |c| c.expr(&parsed));
                 self.blocks.pop();
-                convert(e?, &c.data_type, 0)
+                self.assigned(e?, &c.data_type, 0)
             }
             None => Ok(Expr::new(Node::Const(types::Value::Null), c.data_type)),
         }
@@ -312,7 +312,7 @@ impl Compiler<'_> {
         if class(&value.ty) == Class::Boolean {
             return Err(Ora::new(907).at(e.pos.0));
         }
-        convert(value, &table.columns[column as usize].data_type, e.pos.0)
+        self.assigned(value, &table.columns[column as usize].data_type, e.pos.0)
     }
 
     pub fn insert(&mut self, i: &ast::Insert) -> Result<PlanBody> {
@@ -420,7 +420,7 @@ impl Compiler<'_> {
                 }
                 for (e, &c) in out.iter_mut().zip(columns) {
                     let taken = std::mem::replace(e, null());
-                    *e = convert(taken, &table.columns[c as usize].data_type, pos)?;
+                    *e = self.assigned(taken, &table.columns[c as usize].data_type, pos)?;
                 }
                 Ok(InsertSource::Query(QueryPlan { source: self.unplanned(rel), out, columns: names }))
             }
@@ -643,7 +643,7 @@ impl Compiler<'_> {
         if class(&value.ty) == Class::Boolean {
             return Err(Ora::new(907).at(e.pos.0));
         }
-        convert(value, &ty, e.pos.0)
+        self.assigned(value, &ty, e.pos.0)
     }
 
     fn insert_instead(
@@ -981,7 +981,7 @@ impl Compiler<'_> {
                     }
                     for (i, &c) in targets.iter().enumerate() {
                         let e = std::mem::replace(&mut self.subs[sub].out[i], null());
-                        self.subs[sub].out[i] = convert(e, &table.columns[c as usize].data_type, pos.0)?;
+                        self.subs[sub].out[i] = self.assigned(e, &table.columns[c as usize].data_type, pos.0)?;
                     }
                     SetItem::Row(targets, sub)
                 }

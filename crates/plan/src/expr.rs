@@ -25,6 +25,19 @@ impl Operands for Compiler<'_> {
     fn operand_cast(&mut self, e: Expr, to: DataType, format: &[ast::Expr], pos: u32) -> Result<Expr> {
         self.cast_of(e, to, format, pos)
     }
+
+    fn object_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
+        let part = |i: usize| name.parts[i].name.as_str();
+        let column = self.find_column(None, Some(part(0)), part(1), name.pos.0)?;
+        if column.is_some_and(|e| !matches!(e.ty, DataType::Named(_))) {
+            return Ok(None);
+        }
+        self.attribute_of_column(name)
+    }
+
+    fn sort_operand(&mut self, key: Expr, pos: u32) -> Result<Expr> {
+        self.sort_value(key, pos)
+    }
 }
 
 impl Compiler<'_> {
@@ -104,6 +117,10 @@ impl Compiler<'_> {
                     Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
                 })
             }
+            ExprKind::Treat { expr, ty } => {
+                let to = self.named_type(ty)?.ok_or_else(|| Ora::new(902).at(ty.pos.0))?;
+                self.treat(expr, to.id, pos)
+            }
             ExprKind::Extract { field, expr } => {
                 let arg = self.expr(expr)?;
                 let field_kind = field;
@@ -144,9 +161,9 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Apply { base, args: _ } => match self.element(base)? {
+            ExprKind::Apply { base, args } => match self.element(base)? {
                 Some(e) => Ok(e),
-                None => Err(unsupported("object expression", pos)),
+                None => self.method_of_value(base, args, pos),
             },
             ExprKind::Field { base, field } => {
                 if let Some(e) = self.element(base)? {
@@ -215,14 +232,15 @@ impl Compiler<'_> {
     }
 
     /// The schema type that CAST names; `None` for a type of SQL, ORA-00902 for an unknown one.
-    fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+    pub(crate) fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
         let ast::TypeKind::Named { name, args } = &ty.kind else { return Ok(None) };
         let refused = || Ora::new(902).at(ty.pos.0);
         if !args.is_empty() || name.link.is_some() {
             return Err(refused());
         }
         // The name of a type resolves to its constructor.
-        let path: Vec<String> = name.parts.iter().map(|p| p.name.clone()).collect();
+        let named = name.parts.iter().map(|p| p.name.clone());
+        let path: Vec<String> = std::iter::once(crate::services::TYPE.to_string()).chain(named).collect();
         let found = self.functions.function(self.text_owners.last().copied(), &path, &[])?;
         let found = found.filter(|f| f.handle == CONSTRUCTOR).ok_or_else(refused)?;
         let DataType::Named(id) = found.ty else { return Err(refused()) };
@@ -270,18 +288,21 @@ impl Compiler<'_> {
         let wrong = || inconsistent(&def.name, "-", pos);
         let value = match of_element.as_deref() {
             Some(types::TypeDef { shape: types::TypeShape::Object(attributes), owner, name, .. })
-                if out.len() != 1 || out[0].ty != element =>
+                if out.len() != 1 || !matches!(out[0].ty, DataType::Named(_)) =>
             {
                 if out.len() != attributes.len() {
                     return Err(wrong());
                 }
-                let made = self.functions.function(None, &[owner.clone(), name.clone()], &[])?.ok_or_else(wrong)?;
-                let args = out.into_iter().zip(attributes).map(|(e, a)| convert(e, &a.ty, pos));
+                let made = self
+                    .functions
+                    .function(None, &[crate::services::TYPE.to_string(), owner.clone(), name.clone()], &[])?
+                    .ok_or_else(wrong)?;
+                let args = out.into_iter().zip(attributes).map(|(e, a)| self.assigned(e, &a.ty, pos));
                 Expr::new(Node::Call(std::rc::Rc::new(made), args.collect::<Result<_>>()?), element)
             }
             _ => {
                 let [e] = <[Expr; 1]>::try_from(out).map_err(|_| wrong())?;
-                convert(e, &element, pos)?
+                self.assigned(e, &element, pos)?
             }
         };
         self.subs[sub].out = vec![value];
@@ -450,9 +471,14 @@ impl Compiler<'_> {
     /// # Errors
     /// ORA-22950 for an order comparison of objects.
     fn object_comparison(&mut self, op: CmpOp, a: &Expr, b: &Expr, pos: u32) -> Result<Option<Expr>> {
-        let (DataType::Named(id), true) = (a.ty, a.ty == b.ty) else { return Ok(None) };
-        if !self.type_def(id)?.is_some_and(|def| def.is_object()) {
+        let (DataType::Named(id), DataType::Named(other)) = (a.ty, b.ty) else { return Ok(None) };
+        let (first, second) = (self.type_def(id)?, self.type_def(other)?);
+        let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+        if !first.is_object() || !first.is_under(other) && !second.is_under(id) {
             return Ok(None);
+        }
+        if let Some(e) = self.comparison_by_method(op, a, b, pos)? {
+            return Ok(Some(e));
         }
         let same = |c: &mut Self| c.scalar_function(functions::SAME, vec![a.clone(), b.clone()], &[], pos);
         match op {
@@ -869,7 +895,8 @@ impl Compiler<'_> {
                 let is = self.scalar_function(functions::JSON_IS, args, &[], pos)?;
                 Ok(if negated { negate(is) } else { is })
             }
-            IsTest::Dangling | IsTest::OfType(_) => Err(unsupported("IS condition", pos)),
+            IsTest::OfType(types) => self.is_of_type(value, types, negated, pos),
+            IsTest::Dangling => Err(unsupported("IS condition", pos)),
         }
     }
 

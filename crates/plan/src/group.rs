@@ -92,7 +92,7 @@ impl Compiler<'_> {
         if subquery {
             return Err(Ora::new(22818).at(e.pos.0)); // Subquery expressions not allowed here
         }
-        check_comparable(&expr.ty, e.pos.0)?;
+        self.check_grouping(&expr.ty, e.pos.0)?;
         let at = shape.keys.iter().position(|k| self.is_same(k, &expr)).unwrap_or_else(|| {
             shape.keys.push(expr);
             shape.keys.len() - 1

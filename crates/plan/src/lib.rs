@@ -32,6 +32,7 @@ mod locators;
 mod logic;
 mod logical;
 mod logical_text;
+mod methods;
 pub mod names;
 mod nested;
 mod outline;
@@ -73,8 +74,8 @@ pub use physical::degree::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery};
 pub use physical::{is_dual, produced};
 pub use rewrite::switches::{Rewrite, RewritesOff};
 pub use services::{
-    Asked, BindType, ColumnUses, Correction, Functions, NoFunctions, NoVariables, Sampled, Sampler, TextOwner,
-    Variable, Variables, scan_number,
+    Asked, BindType, ColumnUses, Correction, Functions, METHOD, NoFunctions, NoVariables, Sampled, Sampler, TREAT,
+    TYPE, TextOwner, Variable, Variables, scan_number,
 };
 pub use settings::conversion_depends_on_settings;
 pub use typing::{Class, class, is_alike, is_padded};

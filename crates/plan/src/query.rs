@@ -13,7 +13,7 @@ use crate::logical::{JoinSet, LogicalQuery, LogicalSub, PartKind, Rel};
 use crate::refusals::{invalid_identifier, unsupported};
 use crate::resolve::{BuiltQuery, Compiled, Queries, SubUse};
 use crate::scope::*;
-use crate::sort_keys::{ordered, sort_key};
+use crate::sort_keys::sort_key;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
@@ -138,7 +138,7 @@ impl Compiler<'_> {
                     Some(i) => out[i].clone(),
                     None => self.set_order_item(&item.expr, &out, &columns)?,
                 };
-                ordered(&expr, item.expr.pos.0)?;
+                let expr = self.sort_value(expr, item.expr.pos.0)?;
                 keys.push(sort_key(expr, item));
             }
             rel = sort(rel, keys);
@@ -187,8 +187,8 @@ impl Compiler<'_> {
                 let place = |at| places.get(at).filter(|_| places.len() == set.1.len()).map_or(place, |pos| *pos);
                 let columns = set.1.iter().zip(&right.1).enumerate();
                 columns.into_iter().try_for_each(|(at, (left, right))| {
-                    check_comparable(&left.ty, place(at))?;
-                    check_comparable(&right.ty, place(at))
+                    self.check_grouping(&left.ty, place(at))?;
+                    self.check_grouping(&right.ty, place(at))
                 })?;
             }
             set = self.set_node(kind, set, right, place)?;
@@ -422,7 +422,7 @@ impl Compiler<'_> {
         }
         if s.distinct {
             let places = out.iter().zip(&places);
-            places.into_iter().try_for_each(|(e, pos)| check_comparable(&e.ty, *pos))?;
+            places.into_iter().try_for_each(|(e, pos)| self.check_grouping(&e.ty, *pos))?;
             (rel, out) = self.distinct(rel, out, &mut order);
         }
         if !order.is_empty() {
@@ -573,7 +573,7 @@ impl Compiler<'_> {
                 Some(selected) => selected.clone(),
                 None => expr,
             };
-            ordered(&expr, item.expr.pos.0)?;
+            let expr = self.sort_value(expr, item.expr.pos.0)?;
             // A name that refers to a constant of a merged view is not a selected expression either.
             let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
             if distinct && !out.contains(&expr) && (named || !expr.is_const()) {

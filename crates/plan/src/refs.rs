@@ -184,6 +184,7 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Default => {}
         ExprKind::OuterJoined(a) => f(a),
         ExprKind::Unary { op: _, expr } | ExprKind::Is { expr, test: _, negated: _ } => f(expr),
+        ExprKind::Treat { expr, ty: _ } => f(expr),
         ExprKind::Cast { expr, ty: _, default_on_error, format } => {
             f(expr);
             default_on_error.iter().for_each(|e| f(e));

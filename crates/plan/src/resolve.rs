@@ -20,6 +20,10 @@ pub trait Operands {
     fn operand_condition(&mut self, e: &ast::Expr) -> Result<Expr>;
     /// CAST of a resolved value, with a format or none.
     fn operand_cast(&mut self, e: Expr, to: types::DataType, format: &[ast::Expr], pos: u32) -> Result<Expr>;
+    /// `alias.column.attribute…` of an object type; `None` if the name does not begin with a column of such a type.
+    fn object_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>>;
+    /// A sort key: an object is sorted by its MAP method.
+    fn sort_operand(&mut self, key: Expr, pos: u32) -> Result<Expr>;
 }
 
 /// The queries inside an expression or inside FROM.

@@ -55,6 +55,14 @@ pub struct Sampled {
     pub columns: Vec<(usize, dictionary::ColumnStatistics)>,
 }
 
+/// First part of a path of [`Functions::function`] that names a type: its constructor over the attributes is found.
+pub const TYPE: &str = "\0TYPE";
+/// First part of a path that names a method of the type of the first argument, which is SELF.
+pub const METHOD: &str = "\0METHOD";
+/// A path of one part: a function of an object and NULL of a type, which returns the object if it is of the type, and
+/// otherwise NULL. With a second, empty part, objects of subtypes are none of the type.
+pub const TREAT: &str = "\0TREAT";
+
 /// Stored functions, resolved by the host.
 pub trait Functions {
     /// The function `[owner.][package.]name` whose parameters fit these argument types best, as visible to

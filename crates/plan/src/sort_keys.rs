@@ -15,7 +15,7 @@ pub(crate) fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
 /// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
 pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
     let expr = c.operand(&item.expr)?;
-    ordered(&expr, item.expr.pos.0)?;
+    let expr = c.sort_operand(expr, item.expr.pos.0)?;
     Ok(sort_key(expr, item))
 }
 

@@ -113,8 +113,13 @@ pub fn check_comparable(ty: &DataType, pos: u32) -> Result<()> {
 /// Converts `e` to the class of `ty`, and keeps the value's own precision or length.
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
-    if matches!(ty, DataType::Named(_)) && e.ty == *ty {
-        return Ok(e);
+    if let (DataType::Named(from), DataType::Named(to)) = (e.ty, *ty) {
+        if from == to {
+            return Ok(e);
+        }
+        if !is_null(&e) {
+            return Err(inconsistent("UDT", "UDT", pos));
+        }
     }
     if from == to && from != Class::Other {
         return Ok(if is_zoned(ty) && zone_of(ty) != zone_of(&e.ty) { zoned(e, ty) } else { e });

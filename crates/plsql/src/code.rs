@@ -7,8 +7,8 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::ObjectId;
 use types::image::{self, Image};
+use types::{ObjectId, TypeId};
 
 /// The owner of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,8 @@ pub struct Compiled {
     pub calls: Vec<(String, String)>,
     /// The resolutions of externals; filled at their first use.
     pub links: RefCell<Vec<Option<Link>>>,
+    /// The methods of objects of subtypes, by external and type; filled at their first call.
+    pub(crate) dispatched: RefCell<HashMap<(u32, TypeId), Link>>,
     /// Open cursors of the static statements, taken while they run.
     pub(crate) statements: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// The last statement of each dynamic statement, taken while it runs.

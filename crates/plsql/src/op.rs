@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use types::image::{Damaged, Image, Reader, SharedImage, Writer};
-use types::{DataType, ObjectId, Value, Zone};
+use types::{DataType, ObjectId, TypeId, Value, Zone};
 
 /// The operand of an instruction: two bits of kind, thirty of position.
 #[derive(Clone, Copy, PartialEq, Eq, Image)]
@@ -369,6 +369,33 @@ pub enum Op {
         external: u32,
         base: u32,
     },
+    /// Calls a method of the object in slot `base + 1`: that of its type, which overrides the external's, unless
+    /// `is_fixed`. `of` is the external's type.
+    CallMethod {
+        external: u32,
+        base: u32,
+        of: TypeId,
+        is_fixed: bool,
+    },
+    /// `TREAT`: the object if it is of the type, otherwise NULL.
+    Treat {
+        d: Opd,
+        s: Opd,
+        ty: TypeId,
+    },
+    /// The object in a value whose type is known when it is there: ORA-00932 if it is none of that type.
+    ObjectOf {
+        d: Opd,
+        s: Opd,
+        ty: TypeId,
+    },
+    /// `IS OF`
+    IsOf {
+        d: Opd,
+        s: Opd,
+        ty: TypeId,
+        only: bool,
+    },
     /// Calls a built-in package's subprogram over `n` slots from `base + 1`; the result goes to `base`.
     CallNative {
         native: u32,
@@ -572,7 +599,7 @@ pub enum Op {
     CollValue {
         d: Opd,
         s: Opd,
-        id: types::TypeId,
+        id: TypeId,
     },
     /// The cursor variable of a value of CURSOR(subquery).
     CursorOf {

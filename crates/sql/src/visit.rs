@@ -54,6 +54,7 @@ pub fn visit_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
             case.otherwise.iter().for_each(visit);
         }
         ExprKind::Call(call) => visit_call(call, f),
+        ExprKind::Treat { expr, ty: _ } => visit(expr),
         ExprKind::Cast { expr, default_on_error, format, .. } => {
             visit(expr);
             default_on_error.iter().for_each(|e| visit(e));

@@ -173,7 +173,8 @@ impl DataType {
             }
             DataType::Boolean if matches!(value, Value::Boolean(_)) => return Ok(()),
             DataType::Bfile if matches!(value, Value::Raw(_)) => return Ok(()),
-            DataType::Named(ty) if matches!(value, Value::Composite(c) if c.ty == ty) => return Ok(()),
+            // Statements are compiled for values of the type or of its subtypes.
+            DataType::Named(_) if matches!(value, Value::Composite(_)) => return Ok(()),
             DataType::Boolean | DataType::Cursor | DataType::Bfile | DataType::Named(_) => {
                 return Err(value.mismatch(self));
             }

@@ -42,7 +42,7 @@ pub use error::{Ora, Result, bare_message, is_listed};
 pub use facility::Facility;
 pub use ids::{ObjectId, Rdba, Rowid, Scn, TypeId, Uba, Xid, sql_id_of};
 pub use lob::{LobHome, LobRow};
-pub use named::{Attribute, TypeDef, TypeShape};
+pub use named::{Attribute, Lineage, ObjectOrder, TypeDef, TypeShape};
 pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};

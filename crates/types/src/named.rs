@@ -14,11 +14,39 @@ pub struct TypeDef {
     pub owner: String,
     pub name: String,
     pub shape: TypeShape,
+    pub lineage: Lineage,
+}
+
+/// The place of an object type among others, and the order of its objects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lineage {
+    /// The types above it, the nearest first.
+    pub supertypes: Vec<TypeId>,
+    /// No type may be under it.
+    pub is_final: bool,
+    /// It has objects that are not of its subtypes.
+    pub instantiable: bool,
+    pub order: Option<ObjectOrder>,
+}
+
+impl Default for Lineage {
+    fn default() -> Lineage {
+        Lineage { supertypes: Vec::new(), is_final: true, instantiable: true, order: None }
+    }
+}
+
+/// The method by which objects of a type are compared, its own or an inherited one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ObjectOrder {
+    /// The name of the MAP method.
+    Map(String),
+    /// The name of the ORDER method.
+    Order(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeShape {
-    /// A value has attributes.
+    /// A value has attributes, those of the supertypes first.
     Object(Vec<Attribute>),
     /// A value has elements.
     Table {
@@ -43,6 +71,11 @@ impl TypeDef {
             TypeShape::Object(attributes) => attributes.iter().enumerate().find(|(_, a)| a.name == name),
             TypeShape::Table { .. } | TypeShape::Varray { .. } => None,
         }
+    }
+
+    /// Whether a value of this type is one of the other type: it is the same, or above this one.
+    pub fn is_under(&self, other: TypeId) -> bool {
+        self.id == other || self.lineage.supertypes.contains(&other)
     }
 
     pub fn is_object(&self) -> bool {
@@ -71,7 +104,7 @@ impl TypeId {
     pub fn built_in(self) -> Option<TypeDef> {
         let at = self.0.checked_sub(BUILT_IN)?;
         let (name, shape) = built_in(at)?;
-        Some(TypeDef { id: self, owner: "SYS".into(), name: name.into(), shape })
+        Some(TypeDef { id: self, owner: "SYS".into(), name: name.into(), shape, lineage: Lineage::default() })
     }
 
     /// The built-in type with that name, owned by SYS.

@@ -14,7 +14,7 @@ use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory,
     metrics, parallel, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, system_columns,
-    transactions, units, updatable, waits, work_areas, zones,
+    transactions, type_views, units, updatable, waits, work_areas, zones,
 };
 
 /// One view: its name, its columns, and the function that makes its rows (V5).
@@ -151,6 +151,11 @@ views! {
     "X$KKVCOL" | updatable::COLUMNS => read_by_row;
     "X$KKPROC" | units::PROCEDURES => units::procedures;
     "X$KKARG" | units::ARGUMENTS => units::arguments;
+    "X$KOTT" | type_views::TYPES => type_views::types;
+    "X$KOTA" | type_views::ATTRIBUTES => type_views::attributes;
+    "X$KOTM" | type_views::METHODS => type_views::methods;
+    "X$KOTP" | type_views::PARAMETERS => type_views::parameters;
+    "X$KOTC" | type_views::COLLECTIONS => type_views::collections;
     "X$KKDEP" | dependencies::DEPENDENCIES => dependencies::dependencies;
     "X$KKSCOL" | system_columns::COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;

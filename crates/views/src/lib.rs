@@ -32,6 +32,7 @@ mod sql;
 mod statistics;
 mod system_columns;
 mod transactions;
+mod type_views;
 mod units;
 mod updatable;
 mod waits;

@@ -225,6 +225,8 @@ pub const ACTIONS: &[Action] = &[
     other("select {f} from dual", On::Function, &[EXECUTE]),
     other("begin {p}; end;", On::Procedure, &[EXECUTE]),
     other("select {y}(1).a from dual", On::Type, &[&["execute", "execute any type"]]),
+    other("select {y}(1).m() from dual", On::Type, &[&["execute", "execute any type"]]),
+    other("select {y}.s() from dual", On::Type, &[&["execute", "execute any type"]]),
     drops("drop type o.dty", On::OtherType, &[&["drop any type"]], "create type o.dty as object (a number)"),
     ddl("alter sequence {q} nocache", On::Sequence, &[&["alter", "alter any sequence"]]),
     ddl("grant select on {q} to z2", On::Sequence, &[&[ANY_GRANT]]),

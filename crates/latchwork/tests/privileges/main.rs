@@ -66,7 +66,10 @@ fn prepare(s: &mut Session) {
         "create sequence o.q",
         "create procedure o.p is begin null; end;",
         "create function o.f return number is begin return 7; end;",
-        "create type o.y as object (a number)",
+        "create type o.y as object (a number, member function m return number, static function s return number)",
+        "create type body o.y as \
+         member function m return number is begin return a; end; \
+         static function s return number is begin return 1; end; end;",
         "create table o.dt2 (a number)",
         "create table sys.st (a number primary key)",
         "create table sys.st_child (a number references sys.st)",

@@ -12,7 +12,7 @@
 //! count for every unit that names it.
 
 use super::question::{Asked, Question, Questions, mark_of_columns, mark_of_trigger, mark_of_units};
-use super::scope::Interface;
+use super::scope::{Interface, ObjectSym};
 use super::units::Units;
 use crate::world::{ColumnInfo, Described, StoredUnit, TriggerTable, World, as_owner};
 use dictionary::Access;
@@ -22,7 +22,7 @@ use types::{DataType, Result, TypeDef, TypeId};
 
 /// The interfaces of other units, by name. A unit is compiled with the interfaces that it names, and an interface is
 /// compiled from a unit: this is the only way back to the compiler of units (`store`), which implements it.
-pub(super) trait Interfaces {
+pub(crate) trait Interfaces {
     /// As [`Units::interface`].
     ///
     /// # Errors
@@ -50,6 +50,11 @@ pub(super) trait Interfaces {
     /// # Errors
     /// As [`Interfaces::named_interface`].
     fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>>;
+    /// The methods of an object type.
+    ///
+    /// # Errors
+    /// PLS-00905 for a type that does not compile.
+    fn named_methods<W: World>(&self, w: &mut W, id: TypeId) -> Result<Rc<ObjectSym>>;
 }
 
 impl Units {

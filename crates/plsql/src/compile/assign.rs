@@ -97,7 +97,14 @@ impl<W: World> Compiler<'_, W> {
                     self.f.next = saved;
                     return Ok(());
                 }
-                if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
+                if let (Some(DataType::Named(a)), Some(DataType::Named(b))) = (t.data_type(), v.ty.data_type()) {
+                    // The type of all branches is the highest of theirs.
+                    if self.is_under(a, b)? {
+                        *t = Ty::of(DataType::Named(b));
+                    } else if !self.is_under(b, a)? {
+                        return Err(self.pls(382, &[], e.pos));
+                    }
+                } else if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
                     && a != b
                     && !v.ty.is_null()
                 {
@@ -118,7 +125,19 @@ impl<W: World> Compiler<'_, W> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
-                let is_same_object = matches!(to.ty, DataType::Named(_)) && from.ty == to.ty;
+                // A value of dynamic SQL.
+                if let (DataType::Null, DataType::Named(id)) = (from.ty, to.ty) {
+                    self.emit(Op::ObjectOf { d, s: v.o, ty: id });
+                    return Ok(());
+                }
+                let is_same_object = match (from.ty, to.ty) {
+                    (DataType::Named(from), DataType::Named(to)) => self.is_under(from, to)?,
+                    _ => false,
+                };
+                if is_same_object && !to.not_null {
+                    self.copy(d, v.o);
+                    return Ok(());
+                }
                 if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }
@@ -198,13 +217,8 @@ impl<W: World> Compiler<'_, W> {
         self.emit(Op::Init { d: whole, template: initial });
         for (t, f) in to.fields.iter().zip(&from.fields) {
             let saved = self.f.next;
-            let source = PathB {
-                root: Root::Slot(s),
-                steps: vec![step(f)],
-                ty: f.ty.clone(),
-                access: super::scope::Access::Free,
-                name: f.name.clone(),
-            };
+            let free = super::scope::Access::Free;
+            let source = PathB { steps: vec![step(f)], ..PathB::new(Root::Slot(s), f.ty.clone(), free, &f.name) };
             let v = self.path_value(&source, None);
             let place = PathB { root: Root::Slot(whole), steps: vec![step(t)], ty: t.ty.clone(), ..source };
             self.store(&TargetRef::Path(place), v, pos)?;
@@ -229,6 +243,14 @@ impl<W: World> Compiler<'_, W> {
                 Ok(())
             }
             TargetRef::Path(p) => {
+                if let Some(id) = p.stored {
+                    let s = self.temp();
+                    self.convert_into(s, &p.ty, v, pos)?;
+                    self.emit(Op::CollValue { d: s, s, id });
+                    let path = self.path(p.root, p.steps.clone());
+                    self.emit(Op::SetPath { path, s });
+                    return self.write_back(p, pos);
+                }
                 if let Some(d) = direct(p) {
                     return self.convert_into(d, &p.ty, v, pos);
                 }
@@ -250,9 +272,16 @@ impl<W: World> Compiler<'_, W> {
                     let path = self.path(p.root, p.steps.clone());
                     self.emit(Op::SetPath { path, s });
                 }
-                Ok(())
+                self.write_back(p, pos)
             }
         }
+    }
+
+    /// After a change of a copied collection: puts it back into its attribute.
+    pub(super) fn write_back(&mut self, p: &PathB, pos: Pos) -> CResult<()> {
+        let Some(back) = &p.back else { return Ok(()) };
+        let v = Val { o: back.copy, ty: back.attribute.ty.clone() };
+        self.store(&TargetRef::Path(back.attribute.clone()), v, pos)
     }
 
     /// The present value of a target.
@@ -284,6 +313,7 @@ fn step(f: &FieldTy) -> Step {
 /// The operand of a path that is a variable or a scalar field of a local record.
 pub(super) fn direct(p: &PathB) -> Option<Opd> {
     match (p.root, p.steps.as_slice()) {
+        _ if p.stored.is_some() || p.back.is_some() => None,
         (Root::Slot(o), []) => Some(o),
         (Root::Slot(o), [Step::Scalar(field)]) => match o.place() {
             Place::Local(slot) => Opd::field(slot, *field),

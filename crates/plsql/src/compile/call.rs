@@ -4,12 +4,24 @@ use super::ask::Interfaces;
 use super::assign::{direct, host_fits};
 use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
-use super::symbols::{Operands, TargetRef};
+use super::symbols::{Operands, PathB, TargetRef, object_id};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{Argument, Expr, Ident, Mode};
 use std::rc::Rc;
+
+/// SELF of a call.
+pub(super) enum Receiver<'p> {
+    /// The subprogram has none.
+    None,
+    /// A variable or value. `is_fixed`: the method is not chosen by the object's type.
+    Object { path: &'p PathB, is_fixed: bool },
+    /// An ORDER method is called for two objects.
+    Compared { path: &'p PathB, other: Val },
+    /// A new object without attributes, for a constructor.
+    New { template: u32 },
+}
 
 impl<W: World> Compiler<'_, W> {
     /// Emits a call; returns the result of a function. `function`: a value is wanted.
@@ -20,7 +32,23 @@ impl<W: World> Compiler<'_, W> {
         ident: &Ident,
         function: bool,
     ) -> CResult<Option<Val>> {
-        let sub = self.choose(subs, args, ident, function)?;
+        self.call_of(subs, args, ident, function, Receiver::None)
+    }
+
+    /// Like [`Self::call`], of a method.
+    pub(super) fn call_of(
+        &mut self,
+        subs: &[Rc<SubSym>],
+        args: &[Argument],
+        ident: &Ident,
+        function: bool,
+        receiver: Receiver<'_>,
+    ) -> CResult<Option<Val>> {
+        let compared = matches!(receiver, Receiver::Compared { .. });
+        let sub = match subs {
+            [only] if compared => only.clone(),
+            subs => self.choose(subs, args, ident, function)?,
+        };
         if sub.is_pipelined && !self.calls_pipelined {
             return Err(self.pls(653, &[], ident.pos));
         }
@@ -29,7 +57,7 @@ impl<W: World> Compiler<'_, W> {
         {
             return Err(self.pls(904, &[&sub.name], ident.pos));
         }
-        let matched = self.match_arguments(&sub, args, ident)?;
+        let matched = if compared { vec![None] } else { self.match_arguments(&sub, args, ident)? };
         if matches!(&sub.target, SubTarget::External(e) if !e.owner.is_empty()) {
             args.iter().for_each(|argument| self.note_passed(&argument.value));
         }
@@ -44,12 +72,40 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         let _ = window;
+        let receiver_mode = sub.method.as_ref().map_or(Mode::In, |method| method.receiver);
+        let own = match &receiver {
+            Receiver::Object { path, is_fixed: _ } if receiver_mode != Mode::In => {
+                if path.access != Access::Free {
+                    return Err(self.pls(363, &[&path.name], ident.pos));
+                }
+                Some(TargetRef::Path((*path).clone()))
+            }
+            Receiver::None | Receiver::Object { .. } | Receiver::Compared { .. } | Receiver::New { .. } => None,
+        };
         let lent = outs.first().filter(|(j, _)| *j == 0).and_then(|(_, target)| self.lent(&sub, target));
         let n = sub.parameters.len() as u32;
-        let base = self.slots(n + 1);
+        let first = 1 + u32::from(sub.has_self());
+        let base = self.slots(n + first);
+        match &receiver {
+            Receiver::None => {}
+            Receiver::Object { path, is_fixed: _ } | Receiver::Compared { path, other: _ } => {
+                let saved = self.f.next;
+                let d = Opd::local(base + 1);
+                let v = self.path_value(path, Some(d));
+                self.copy(d, v.o);
+                self.f.next = saved;
+            }
+            Receiver::New { template } => {
+                self.emit(Op::Init { d: Opd::local(base + 1), template: *template });
+            }
+        }
         for (j, p) in sub.parameters.iter().enumerate() {
-            let d = Opd::local(base + 1 + j as u32);
+            let d = Opd::local(base + first + j as u32);
             let saved = self.f.next;
+            if let Receiver::Compared { path: _, other } = &receiver {
+                self.convert_into(d, &p.ty, other.clone(), ident.pos)?;
+                continue;
+            }
             match (&matched[j], p.mode) {
                 (Some(e), Mode::In) => self.argument(d, p, e, ident)?,
                 (Some(_), Mode::Out) => self.init_slot(d, &p.ty)?,
@@ -78,17 +134,47 @@ impl<W: World> Compiler<'_, W> {
             }
             SubTarget::External(e) => {
                 let external = self.external((**e).clone());
-                self.emit(Op::CallExternal { external, base });
+                let of = sub.method.as_ref().map_or(types::TypeId(0), |method| method.of);
+                match receiver {
+                    Receiver::Object { path: _, is_fixed } => {
+                        self.emit(Op::CallMethod { external, base, of, is_fixed });
+                    }
+                    Receiver::Compared { .. } => {
+                        self.emit(Op::CallMethod { external, base, of, is_fixed: false });
+                    }
+                    Receiver::None | Receiver::New { .. } => {
+                        self.emit(Op::CallExternal { external, base });
+                    }
+                }
             }
+        }
+        if let Some(target) = &own {
+            let saved = self.f.next;
+            let of = sub.method.as_ref().map(|method| Ty::of(types::DataType::Named(method.of)));
+            let v = self.returned(Opd::local(base + 1), of.as_ref().unwrap_or(&Ty::Null), &target.ty())?;
+            self.store(target, v, ident.pos)?;
+            self.f.next = saved;
         }
         for (j, target) in outs.iter().filter(|(j, _)| *j > 0 || lent.is_none()) {
             let saved = self.f.next;
-            let v = Val { o: Opd::local(base + 1 + *j as u32), ty: sub.parameters[*j].ty.clone() };
+            let v = self.returned(Opd::local(base + first + *j as u32), &sub.parameters[*j].ty, &target.ty())?;
             self.store(target, v, ident.pos)?;
             self.f.next = saved;
         }
         self.f.next = base + 1;
         Ok(sub.returns.clone().map(|ty| Val { o: Opd::local(base), ty }))
+    }
+
+    /// The value of an OUT parameter for its variable. A variable of a subtype takes an object of that type only.
+    fn returned(&mut self, o: Opd, of: &Ty, to: &Ty) -> CResult<Val> {
+        if let (Some(above), Some(id)) = (object_id(of), object_id(to))
+            && above != id
+            && self.is_under(id, above)?
+        {
+            self.emit(Op::ObjectOf { d: o, s: o, ty: id });
+            return Ok(Val { o, ty: to.clone() });
+        }
+        Ok(Val { o, ty: of.clone() })
     }
 
     /// The variable that a procedure of DBMS_LOB changes in place: a LOB of the parameter's type in a known slot.
@@ -134,7 +220,13 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// Finds the overload for the arguments.
-    fn choose(&mut self, subs: &[Rc<SubSym>], args: &[Argument], ident: &Ident, function: bool) -> CResult<Rc<SubSym>> {
+    pub(super) fn choose(
+        &mut self,
+        subs: &[Rc<SubSym>],
+        args: &[Argument],
+        ident: &Ident,
+        function: bool,
+    ) -> CResult<Rc<SubSym>> {
         let of_kind: Vec<&Rc<SubSym>> = subs.iter().filter(|s| s.returns.is_some() == function).collect();
         if of_kind.is_empty() {
             return Err(if function {
@@ -168,7 +260,15 @@ impl<W: World> Compiler<'_, W> {
                     Some(name) => s.parameters.iter().find(|p| p.name == name.name)?,
                     None => s.parameters.get(i)?,
                 };
-                total += fit(&types[i], &p.ty)?;
+                total += match (object_id(&types[i]), object_id(&p.ty)) {
+                    (Some(from), Some(to)) if from == to => 0,
+                    // The nearest supertype fits best.
+                    (Some(from), Some(to)) => {
+                        let def = self.units.type_def(from)?;
+                        def.lineage.supertypes.iter().position(|id| *id == to)? as u32 + 1
+                    }
+                    _ => fit(&types[i], &p.ty)?,
+                };
             }
             Some(total)
         };
@@ -248,6 +348,9 @@ fn fit(from: &Ty, to: &Ty) -> Option<u32> {
         (Ty::Scalar(a), Ty::Scalar(b)) => {
             let (ca, cb) = (class(&a.ty), class(&b.ty));
             if ca == cb {
+                if ca == Class::Composite && a.ty != b.ty {
+                    return None;
+                }
                 let exact = (a.ty == types::DataType::PlsInteger) == (b.ty == types::DataType::PlsInteger);
                 Some(u32::from(!exact || variant(&a.ty) != variant(&b.ty)))
             } else if ca == Class::Null {

@@ -13,7 +13,7 @@ use sql::plsql::{StaticValue, line_column};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{DataType, Facility, ObjectId, Ora, Value};
+use types::{DataType, Facility, ObjectId, Ora, TypeId, Value};
 
 pub(super) type CResult<T> = Result<T, Ora>;
 
@@ -72,6 +72,8 @@ pub(super) struct FnState {
     /// `None` in a procedure or block.
     pub(super) returns: Option<Ty>,
     pub(super) function: bool,
+    /// RETURN without a value returns SELF.
+    pub(super) is_constructor: bool,
     /// The type of the rows of a pipelined function.
     pub(super) pipes: Option<Ty>,
     pub(super) labels: Vec<GotoLabel>,
@@ -102,6 +104,7 @@ impl FnState {
             handlers: 0,
             returns: None,
             function: false,
+            is_constructor: false,
             pipes: None,
             labels: Vec::new(),
             gotos: Vec::new(),
@@ -155,6 +158,10 @@ pub(super) struct Compiler<'a, W: World> {
     pub(super) calls: Vec<(String, String)>,
     /// The number of compiled statements and expressions.
     pub(super) compiled: u32,
+    /// The object type whose methods are compiled.
+    pub(super) object: Option<TypeId>,
+    /// The next subprogram is a constructor.
+    pub(super) is_constructor: bool,
     /// The rows of a trigger.
     pub(super) rows: Option<Rows>,
     /// The chosen overloads of calls, by the address of the arguments and the position of the name in the text.
@@ -184,6 +191,8 @@ impl<'a, W: World> Compiler<'a, W> {
             pool: Pool::default(),
             consts: HashMap::new(),
             rows: None,
+            object: None,
+            is_constructor: false,
             chosen: HashMap::new(),
             procs: Vec::new(),
             scopes: vec![Scope::default()],

@@ -306,20 +306,22 @@ impl<W: World> Compiler<'_, W> {
         Ok(parameters)
     }
 
+    /// The type of a function's result, without length and precision.
+    pub(super) fn result_type(&mut self, ty: &ast::TypeRef) -> CResult<Ty> {
+        Ok(match self.type_ref(ty)? {
+            Ty::Scalar(mut sc) => {
+                if sc.range.is_none() {
+                    sc.ty = unconstrained(sc.ty);
+                }
+                Ty::Scalar(sc)
+            }
+            other => other,
+        })
+    }
+
     fn subprogram(&mut self, s: &Subprogram) -> CResult<()> {
         let parameters = self.parameters(&s.parameters)?;
-        let returns = match &s.returns {
-            Some(t) => Some(match self.type_ref(t)? {
-                Ty::Scalar(mut sc) => {
-                    if sc.range.is_none() {
-                        sc.ty = unconstrained(sc.ty);
-                    }
-                    Ty::Scalar(sc)
-                }
-                other => other,
-            }),
-            None => None,
-        };
+        let returns = s.returns.as_ref().map(|ty| self.result_type(ty)).transpose()?;
         // AUTHID belongs to the unit; PARALLEL_ENABLE has no effect, since nothing runs in parallel.
         let SubprogramAttributes {
             deterministic,
@@ -360,6 +362,7 @@ impl<W: World> Compiler<'_, W> {
                     is_pipelined: pipelined.is_some(),
                     accessible_by: accessors(accessible_by),
                     overload: known.len() as u32 + 1,
+                    method: None,
                 });
                 let mut list = known;
                 list.push(symbol.clone());
@@ -391,6 +394,7 @@ impl<W: World> Compiler<'_, W> {
         let outer = std::mem::replace(&mut self.f, FnState::new(&s.name.name, level));
         let line = self.line;
         self.f.function = returns.is_some();
+        self.f.is_constructor = std::mem::take(&mut self.is_constructor);
         self.f.returns = returns.clone();
         self.f.pipes = match &returns {
             Some(Ty::Coll(c)) if s.attributes.pipelined.is_some() => Some(c.element.clone()),
@@ -461,6 +465,7 @@ fn is_same_type(a: &Ty, b: &Ty) -> bool {
         (Ty::Coll(_) | Ty::Record(_) | Ty::Cursor, Ty::Coll(_) | Ty::Record(_) | Ty::Cursor) => {
             matches!((a, b), (Ty::Cursor, Ty::Cursor))
         }
+        (Ty::Scalar(x), Ty::Scalar(y)) if matches!(x.ty, types::DataType::Named(_)) => x.ty == y.ty,
         (Ty::Scalar(x), Ty::Scalar(y)) => a.class() == b.class() && variant(&x.ty) == variant(&y.ty),
         _ => a.class() == b.class(),
     }

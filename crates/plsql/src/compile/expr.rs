@@ -18,6 +18,10 @@ impl<W: World> Operands for Compiler<'_, W> {
     fn out_operand(&mut self, e: &Expr) -> CResult<TargetRef> {
         self.target_path(e)
     }
+
+    fn compared(&mut self, op: Cmp, objects: (Val, Val), pos: Pos) -> CResult<Val> {
+        self.compare_objects(op, objects, pos)
+    }
 }
 
 impl<W: World> Compiler<'_, W> {
@@ -64,6 +68,15 @@ impl<W: World> Compiler<'_, W> {
             }
             ExprKind::Bind { name, field: _ } => Err(self.pls(49, &[&name], e.pos)),
             ExprKind::Name(n) | ExprKind::New(n) => self.name_value(n, e.pos, want),
+            ExprKind::Treat { operand, ty, parts } => match self.treated(operand, ty, parts, want, false)? {
+                Res::Path(p) => Ok(self.path_value(&p, want)),
+                Res::Val(v) => Ok(v),
+                Res::Done | Res::Cursor(_) => Err(self.pls(382, &[], e.pos)),
+            },
+            ExprKind::IsOf { operand, types, negated } => {
+                let is = self.is_of(operand, types)?;
+                Ok(self.negate_if(is, *negated))
+            }
             ExprKind::CursorAttribute { cursor, attribute } => self.cursor_attribute(cursor, *attribute, want),
             ExprKind::BulkRowCount(index) => {
                 let i = self.expr(index, None)?;
@@ -179,6 +192,10 @@ impl<W: World> Compiler<'_, W> {
                 let ty = self.type_ref(ty)?;
                 let Ty::Scalar(s) = &ty else { return Err(self.pls(382, &[], e.pos)) };
                 let d = self.result(want);
+                if matches!(s.ty, DataType::Named(_)) {
+                    self.convert_into(d, &ty, v, e.pos)?;
+                    return Ok(Val { o: d, ty });
+                }
                 let target = self.target(s);
                 self.emit(Op::Coerce { d, s: v.o, ty: target });
                 Ok(Val { o: d, ty })
@@ -500,7 +517,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// Emits jumps, to be patched, that are taken unless the comparison holds.
     pub(super) fn compare_jump_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos) -> CResult<Vec<usize>> {
-        if self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
+        if self.are_objects(&a, &b) || self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
             let same = self.compare_values(op, a, b, pos, None)?;
             return Ok(vec![self.emit(Op::JumpUnlessTrue { c: same.o, to: 0 })]);
         }

@@ -44,6 +44,7 @@ impl<W: World> Compiler<'_, W> {
                 let TargetRef::Path(p) = self.target_path(collection)? else {
                     return Err(self.pls(382, &[], collection.pos));
                 };
+                let p = self.entered(p);
                 let Ty::Coll(c) = p.ty.clone() else { return Err(self.pls(382, &[], collection.pos)) };
                 let at = self.temp();
                 let null = self.null();
@@ -180,7 +181,10 @@ impl<W: World> Compiler<'_, W> {
             });
             return Ok(());
         };
-        let bulk = self.bulk_targets(into, Some(&statement.columns))?;
+        let (bulk, copies) = self.bulk_targets(into, Some(&statement.columns))?;
+        if !copies.is_empty() {
+            return Err(self.pls(707, &[&"RETURNING BULK COLLECT INTO an attribute"], into.pos));
+        }
         for (i, (_, v, _)) in collected.iter().enumerate() {
             let path = self.path(Root::Slot(v.o), Vec::new());
             self.pool.bulks[bulk as usize].targets[i].path = path;

@@ -259,6 +259,7 @@ pub(super) fn decode<W: World>(
         links: RefCell::new(pool.externals.iter().map(|_| None).collect()),
         statements: RefCell::new(pool.sql.iter().map(|_| None).collect()),
         dynamics: RefCell::default(),
+        dispatched: RefCell::default(),
         pool,
         procs,
         main,

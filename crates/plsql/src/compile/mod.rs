@@ -16,9 +16,10 @@
 //! | `compiler` | the state of the compilation of one unit, and the writing of code |
 //! | `piped` | types of the rows of pipelined functions |
 //! | `symbols`, `type_refs`, `rows` | the symbols that names stand for; types as they are written; `:NEW` and `:OLD` |
-//! | `operators`, `assign`, `functions`, `call`, `qualified`, `name`, `expr` | expressions |
+//! | `operators`, `assign`, `functions`, `call`, `method`, `qualified`, `name`, `expr` | expressions |
 //! | `sqlgen`, `sql_stmt`, `forall` | static and dynamic SQL |
 //! | `decl` with `stmt` | declarations and statements: a block has declarations, a declared subprogram has a block |
+//! | `objects` | object types and their bodies |
 //! | `unit`, `trigger` | whole units and blocks; triggers |
 //! | `image` | the image of a compiled unit |
 //! | `store` | units by name: their interfaces, their code |
@@ -33,7 +34,9 @@ mod expr;
 mod forall;
 mod functions;
 mod image;
+mod method;
 mod name;
+mod objects;
 mod operators;
 mod piped;
 mod qualified;
@@ -51,10 +54,11 @@ mod type_refs;
 mod unit;
 mod units;
 
+pub(crate) use ask::Interfaces;
 pub use conditional::selected_source;
 pub(crate) use piped::PIPE_BIND;
 pub(crate) use rows::EVENT_PARAMETERS;
-pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+pub(crate) use scope::{Interface, PackageSym, Param, SubSym, SubTarget, Symbol};
 pub(crate) use trigger::{CompiledTrigger, compile_trigger};
 pub(crate) use unit::compile_unit;
 pub(crate) use units::Units;

@@ -30,6 +30,12 @@ impl<W: World> Compiler<'_, W> {
         {
             return self.symbol(symbol, n, 1, &field.clone(), want, statement);
         }
+        if let Some(own) = self.name_of_self(n)? {
+            return self.resolve(&own, want, statement);
+        }
+        if let Some(symbol) = self.own_static(&first.name)? {
+            return self.symbol(symbol, n, 0, &first.clone(), want, statement);
+        }
         if let Some(value) = self.function_of_set(n)? {
             return Ok(Res::Val(value));
         }
@@ -89,7 +95,7 @@ impl<W: World> Compiler<'_, W> {
             _ => None, // not a clause: a row has no elements
         };
         if let Some(path) = self.row_of_when(&n.first, field)? {
-            return self.walk(path, &n.parts[1..], &n.first, want).map(Some);
+            return self.walk(path, &n.parts[1..], &n.first, want, false).map(Some);
         }
         let [Part::Call(args)] = n.parts.as_slice() else { return Ok(None) };
         let [Argument { name: None, value }] = args.as_slice() else { return Ok(None) };
@@ -171,8 +177,8 @@ impl<W: World> Compiler<'_, W> {
                     Loc::Frame { level, slot } => Root::Slot(self.frame_opd(*level, *slot)),
                     Loc::Package { home, slot } => Root::Package { external: self.package_external(home), slot: *slot },
                 };
-                let path = PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
-                let res = self.walk(path, &n.parts[at..], ident, want)?;
+                let path = PathB::new(root, v.ty, v.access, &ident.name);
+                let res = self.walk(path, &n.parts[at..], ident, want, statement)?;
                 if statement && !matches!(res, Res::Done) {
                     return Err(self.pls(221, &[&ident.name], ident.pos));
                 }
@@ -188,27 +194,38 @@ impl<W: World> Compiler<'_, W> {
                 let result = self.call(&subs, args, ident, function_wanted)?;
                 match result {
                     None => Ok(Res::Done),
-                    Some(v) => self.walk_value(v, rest, ident, want),
+                    Some(v) => self.walk_value(v, rest, ident, want, statement),
                 }
             }
             Symbol::Type(Ty::Coll(c)) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.constructor(&c, args, ident)?;
-                    self.walk_value(v, &n.parts[at + 1..], ident, want)
+                    self.walk_value(v, &n.parts[at + 1..], ident, want, statement)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
             Symbol::Type(Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.object(id, args, ident)?;
-                    self.walk_value(v, &n.parts[at + 1..], ident, want)
+                    self.walk_value(v, &n.parts[at + 1..], ident, want, statement)
+                }
+                Some(Part::Field(f)) => {
+                    let (args, used) = match n.parts.get(at + 1) {
+                        Some(Part::Call(args)) => (args.as_slice(), 1),
+                        _ => (&[][..], 0),
+                    };
+                    let rest = &n.parts[at + 1 + used..];
+                    match self.static_call(id, &f.clone(), args, !statement || !rest.is_empty())? {
+                        None => Ok(Res::Done),
+                        Some(v) => self.walk_value(v, rest, f, want, statement),
+                    }
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
             Symbol::Type(Ty::Record(r)) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.qualified_record(&r, args, ident)?;
-                    self.walk_value(v, &n.parts[at + 1..], ident, want)
+                    self.walk_value(v, &n.parts[at + 1..], ident, want, statement)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
@@ -240,18 +257,34 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// Follows fields, subscripts and collection methods of a value.
-    fn walk_value(&mut self, v: Val, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
+    pub(super) fn walk_value(
+        &mut self,
+        v: Val,
+        parts: &[Part],
+        ident: &Ident,
+        want: Option<Opd>,
+        statement: bool,
+    ) -> CResult<Res> {
         if parts.is_empty() {
             return Ok(Res::Val(v));
         }
-        let (root, name) = (Root::Slot(v.o), ident.name.clone());
-        let path = PathB { root, steps: Vec::new(), ty: v.ty, access: Access::Constant, name };
-        self.walk(path, parts, ident, want)
+        let v = self.held_value(v);
+        let path = PathB::new(Root::Slot(v.o), v.ty, Access::Constant, &ident.name);
+        self.walk(path, parts, ident, want, statement)
     }
 
-    /// Follows fields, subscripts and collection methods.
-    fn walk(&mut self, mut path: PathB, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
+    /// Follows fields, subscripts, and methods of collections and objects.
+    fn walk(
+        &mut self,
+        mut path: PathB,
+        parts: &[Part],
+        ident: &Ident,
+        want: Option<Opd>,
+        statement: bool,
+    ) -> CResult<Res> {
         let mut i = 0;
+        // The type of `(object AS type)`.
+        let mut view = None;
         while let Some(part) = parts.get(i) {
             i += 1;
             match part {
@@ -266,6 +299,7 @@ impl<W: World> Compiler<'_, W> {
                         path.name = f.name.clone();
                     }
                     Ty::Coll(c) => {
+                        let path = self.entered(path);
                         let args = match parts.get(i) {
                             Some(Part::Call(args)) => {
                                 i += 1;
@@ -282,16 +316,30 @@ impl<W: World> Compiler<'_, W> {
                         };
                     }
                     Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. }) => {
+                        let seen_as = view.take();
                         let def = self.units.named_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
                         let Some((n, attribute)) = def.as_ref().and_then(|def| def.attribute(&f.name)) else {
-                            return Err(self.pls(302, &[&f.name], f.pos));
+                            let (args, used) = match parts.get(i) {
+                                Some(Part::Call(args)) => (args.as_slice(), 1),
+                                _ => (&[][..], 0),
+                            };
+                            let rest = &parts[i + used..];
+                            let function = !statement || !rest.is_empty();
+                            let call = (f, args);
+                            let of = seen_as.unwrap_or(id);
+                            return match self.method_call(&path, of, call, function, seen_as.is_some())? {
+                                None => Ok(Res::Done),
+                                Some(v) => self.walk_value(v, rest, f, want, statement),
+                            };
                         };
                         path.steps.push(Step::Attribute(n as u32));
-                        path.ty = Ty::of(attribute.ty);
+                        path.ty = self.attribute_type(attribute.ty)?;
+                        path.stored = path.ty.named().map(|(_, id)| id);
                         path.name = f.name.clone();
                     }
                     _ => return Err(self.pls(487, &[&ident.name], ident.pos)),
                 },
+                Part::As(ty) => view = Some(self.related_type(&path.ty, ty)?),
                 Part::Call(args) => {
                     let Ty::Coll(c) = path.ty.clone() else {
                         return Err(self.pls(224, &[&path.name], ident.pos));
@@ -299,6 +347,7 @@ impl<W: World> Compiler<'_, W> {
                     let [Argument { name: None, value }] = args.as_slice() else {
                         return Err(self.pls(316, &[], ident.pos));
                     };
+                    path = self.entered(path);
                     let step = self.subscript(&c, value)?;
                     path.steps.push(step);
                     path.ty = c.element.clone();
@@ -306,6 +355,20 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         Ok(Res::Path(path))
+    }
+
+    /// `TREAT(operand AS type)` with the parts that follow.
+    pub(super) fn treated(
+        &mut self,
+        operand: &Expr,
+        ty: &sql::plsql::ast::TypeRef,
+        parts: &[Part],
+        want: Option<Opd>,
+        statement: bool,
+    ) -> CResult<Res> {
+        let v = self.treat(operand, ty, if parts.is_empty() { want } else { None })?;
+        let ident = Ident { name: "TREAT".into(), quoted: false, pos: operand.pos };
+        self.walk_value(v, parts, &ident, want, statement)
     }
 
     pub(super) fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
@@ -351,34 +414,6 @@ impl<W: World> Compiler<'_, W> {
         let coll = self.coll_info(c);
         self.emit(Op::Construct { d, base, n: args.len() as u32, coll });
         Ok(Val { o: d, ty: Ty::Coll(c.clone()) })
-    }
-
-    /// The constructor of an object type: a value for each attribute, by position or by name.
-    fn object(&mut self, id: types::TypeId, args: &[Argument], ident: &Ident) -> CResult<Val> {
-        let wrong = |c: &Self| c.pls(306, &[&ident.name], ident.pos);
-        let def = self.units.type_def(id).ok_or_else(|| wrong(self))?;
-        let types::TypeShape::Object(attributes) = &def.shape else { return Err(self.pls(330, &[], ident.pos)) };
-        if args.len() != attributes.len() {
-            return Err(wrong(self));
-        }
-        let d = self.temp();
-        let base = self.slots(args.len() as u32);
-        let mut given = vec![false; args.len()];
-        for (i, a) in args.iter().enumerate() {
-            let at = match &a.name {
-                None => i,
-                Some(name) => attributes.iter().position(|x| x.name == name.name).ok_or_else(|| wrong(self))?,
-            };
-            if std::mem::replace(&mut given[at], true) {
-                return Err(wrong(self));
-            }
-            let saved = self.f.next;
-            self.assign_expr(Opd::local(base + at as u32), &Ty::of(attributes[at].ty), &a.value)
-                .map_err(|e| if e.code() == 382 { self.pls(306, &[&ident.name], ident.pos) } else { e })?;
-            self.f.next = saved;
-        }
-        self.emit(Op::ConstructObject { d, base, n: args.len() as u32, ty: id.0 });
-        Ok(Val { o: d, ty: Ty::of(DataType::Named(id)) })
     }
 
     /// Compiles a collection method; `None` for methods that are procedures.
@@ -430,6 +465,9 @@ impl<W: World> Compiler<'_, W> {
         let d = if !changes && want.is_none() { self.temp() } else { d };
         let index = self.path(path.root, path.steps.clone());
         self.emit(Op::Collection { method, d, path: index, a: operands[0], b: operands[1] });
+        if changes {
+            self.write_back(path, f.pos)?;
+        }
         let ty = match method {
             Method::Count | Method::Limit => Ty::INTEGER,
             Method::Exists => Ty::BOOLEAN,

@@ -1,7 +1,7 @@
 //! Operators: arithmetic, comparison, concatenation.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::symbols::Operands;
+use super::symbols::{Operands, object_id};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
@@ -110,6 +110,9 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn compare_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos, want: Option<Opd>) -> CResult<Val> {
+        if self.are_objects(&a, &b) {
+            return self.compared(op, (a, b), pos);
+        }
         let padded = self.comparable(op, &a, &b, pos)?;
         let d = self.result(want);
         if matches!(a.ty, Ty::Coll(_)) {
@@ -120,6 +123,10 @@ impl<W: World> Compiler<'_, W> {
             self.emit(Op::Cmp { op, d, a: a.o, b: b.o });
         }
         Ok(Val { o: d, ty: Ty::BOOLEAN })
+    }
+
+    pub(super) fn are_objects(&self, a: &Val, b: &Val) -> bool {
+        object_id(&a.ty).is_some() && object_id(&b.ty).is_some()
     }
 
     /// Whether two values are comparable, and whether blank-padded.

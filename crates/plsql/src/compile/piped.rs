@@ -10,7 +10,7 @@ use crate::datum::CollKind;
 use crate::ty::{CollTy, FieldAt, Ty};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use types::{Attribute, DataType, TypeDef, TypeId, TypeShape};
+use types::{Attribute, DataType, Lineage, TypeDef, TypeId, TypeShape};
 
 /// The name of a bind that no text can have: a block compiled with it may call pipelined functions.
 pub(crate) const PIPE_BIND: &str = "\0PIPE";
@@ -69,8 +69,10 @@ impl Units {
         let id = TypeId(FIRST + (h.finish() & NUMBERS) as u32 * 2 % (NUMBERS as u32 - 1));
         let row = TypeId(id.0 + 1);
         let name = format!("SYS_PLSQL_{}_{}_{}", e.name, e.subprogram, e.overload);
-        let def =
-            |id, shape, suffix: &str| TypeDef { id, owner: e.owner.clone(), name: format!("{name}_{suffix}"), shape };
+        let def = |id, shape, suffix: &str| {
+            let (owner, name) = (e.owner.clone(), format!("{name}_{suffix}"));
+            TypeDef { id, owner, name, shape, lineage: Lineage::default() }
+        };
         let element = match shape_of_row(&c.element)? {
             Row::Value(ty) => ty,
             Row::Record(attributes) => {

@@ -107,7 +107,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn part_of(&self, d: Opd, step: Step, ty: Ty, name: &str) -> PathB {
-        PathB { root: Root::Slot(d), steps: vec![step], ty, access: Access::Free, name: name.to_string() }
+        PathB { steps: vec![step], ..PathB::new(Root::Slot(d), ty, Access::Free, name) }
     }
 
     /// A value as an element or a field of that type.

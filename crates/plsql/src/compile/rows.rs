@@ -113,7 +113,7 @@ impl<W: World> Compiler<'_, W> {
         let slot = EVENT_PARAMETERS + 1 + at as u32;
         let access = if assigned { Access::Free } else { Access::Constant };
         let root = Root::Slot(self.frame_opd(0, slot));
-        Ok(Some(PathB { root, steps: Vec::new(), ty, access, name: shown }))
+        Ok(Some(PathB::new(root, ty, access, &shown)))
     }
 
     /// Notes an argument of a stored subprogram that is a column of the new row.

@@ -4,10 +4,10 @@ use crate::code::RowUse;
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
 use crate::world::{ColumnInfo, TriggerColumn};
-use sql::plsql::ast::{self, Expr, Mode, UnitKind};
+use sql::plsql::ast::{self, Expr, MethodKind, Mode, UnitKind};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::Ora;
+use types::{Ora, TypeDef, TypeId};
 
 /// The names of a block, a subprogram or a package.
 #[derive(Default, Clone)]
@@ -89,11 +89,52 @@ pub struct SubSym {
     pub accessible_by: Rc<[Accessor]>,
     /// The unit has invoker's rights; known for stored units.
     pub invokers: bool,
-    /// The number of the overload within its package, from one.
+    /// The number of the overload within its package, from one; of a method, a hash of its signature, which is that of
+    /// the methods that override it.
     pub overload: u32,
+    pub method: Option<Rc<MethodSym>>,
+}
+
+/// The method that a subprogram is. SELF is not among its parameters.
+#[derive(Clone, Debug)]
+pub struct MethodSym {
+    pub kind: MethodKind,
+    /// The mode of SELF.
+    pub receiver: Mode,
+    /// The type that declares it.
+    pub of: TypeId,
+    pub is_final: bool,
+    pub instantiable: bool,
+}
+
+impl MethodSym {
+    /// Whether the first slot of its frame is SELF.
+    pub fn has_self(&self) -> bool {
+        self.kind != MethodKind::Static
+    }
+}
+
+/// The methods of an object type, with those that it inherits.
+#[derive(Debug)]
+pub struct ObjectSym {
+    pub def: Rc<TypeDef>,
+    pub methods: HashMap<String, Vec<Rc<SubSym>>>,
+    /// Its own constructors.
+    pub constructors: Vec<Rc<SubSym>>,
+    /// The constructor over the attributes; `None` if one of its own has the same parameters.
+    pub by_attributes: Option<Rc<SubSym>>,
+    /// The MAP or ORDER method.
+    pub order: Option<Rc<SubSym>>,
+    /// A hash of the attributes and methods.
+    pub shown: u64,
 }
 
 impl SubSym {
+    /// Whether the first slot of its frame is SELF.
+    pub fn has_self(&self) -> bool {
+        self.method.as_ref().is_some_and(|method| method.has_self())
+    }
+
     pub fn required(&self) -> usize {
         self.parameters.iter().filter(|p| p.default.is_none()).count()
     }

@@ -6,6 +6,7 @@
 
 use super::scope::{Loc, Param, SubSym, Symbol};
 use crate::ty::{CollTy, RecordTy, Ty};
+use sql::plsql::ast::Mode;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::DataType;
@@ -26,6 +27,29 @@ pub(super) fn of_names(names: &HashMap<String, Symbol>) -> u64 {
 pub(super) fn of_subprogram(s: &SubSym) -> u64 {
     let mut h = DefaultHasher::new();
     subprogram_into(s, &mut h);
+    h.finish()
+}
+
+/// A hash of the types and modes of parameters: that of a method is also that of the methods that override it.
+pub(super) fn of_signature(parameters: &[Param], function: bool) -> u32 {
+    let mut h = DefaultHasher::new();
+    function.hash(&mut h);
+    for Param { name, mode, ty, default: _ } in parameters {
+        name.hash(&mut h);
+        std::mem::discriminant(mode).hash(&mut h);
+        ty_into(ty, &mut h);
+    }
+    (h.finish() as u32).max(1)
+}
+
+/// A hash of the attributes and methods of an object type.
+pub(super) fn of_object(attributes: &[types::Attribute], methods: &[&SubSym]) -> u64 {
+    let mut h = DefaultHasher::new();
+    for attribute in attributes {
+        attribute.name.hash(&mut h);
+        data_type_into(&attribute.ty, &mut h);
+    }
+    methods.iter().for_each(|s| subprogram_into(s, &mut h));
     h.finish()
 }
 
@@ -65,7 +89,11 @@ fn subprogram_into(s: &SubSym, h: &mut DefaultHasher) {
         accessible_by,
         invokers: _,
         overload,
+        method,
     } = s;
+    if let Some(method) = method {
+        (method.kind, method.of, method.receiver == Mode::In, method.instantiable).hash(h);
+    }
     (name, overload, returns.is_some(), is_pipelined, accessible_by).hash(h);
     parameters_into(parameters, h);
     if let Some(ty) = returns {

@@ -3,12 +3,12 @@
 use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
 use super::sqlgen::Statement as SqlStatement;
-use super::symbols::{Res, TargetRef, shown_name};
+use super::symbols::{PathB, Res, TargetRef, shown_name};
 use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
-use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, SqlKind, SqlText, UsingArgument};
+use sql::plsql::ast::{self, Expr, ExprKind, Ident, Into, Mode, Pos, SqlKind, SqlText, UsingArgument};
 use std::rc::Rc;
 use types::{DataType, Ora};
 
@@ -34,9 +34,9 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn sql_into(&mut self, statement: &SqlStatement, into: &Into, query: bool) -> CResult<()> {
         let Into { bulk, targets: _, pos: _ } = into;
         if *bulk {
-            let bulk = self.bulk_targets(into, Some(&statement.columns))?;
+            let (bulk, copies) = self.bulk_targets(into, Some(&statement.columns))?;
             self.emit(Op::BulkInto { sql: statement.index, bulk });
-            return Ok(());
+            return copies.iter().try_for_each(|copy| self.write_back(copy, into.pos));
         }
         let (row, row_ty) = self.row_slot(&statement.columns);
         if query {
@@ -116,25 +116,42 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
+    /// The conversion of a fetched value: none of an object whose type is that of the query's column.
+    fn fetched(&mut self, s: &ScalarTy, column: Option<&ColumnInfo>, (name, pos): (&str, Pos)) -> CResult<u32> {
+        let (DataType::Named(to), Some(DataType::Named(from))) = (s.ty, column.map(|column| column.ty)) else {
+            return Ok(self.target(s));
+        };
+        if !self.is_under(from, to)? {
+            return Err(self.pls(597, &[&name], pos));
+        }
+        Ok(self.target(&ScalarTy { ty: DataType::Null, not_null: s.not_null, range: None }))
+    }
+
     /// The targets of BULK COLLECT. Without known columns (a cursor variable) each target takes one.
-    pub(super) fn bulk_targets(&mut self, into: &Into, columns: Option<&[ColumnInfo]>) -> CResult<u32> {
-        let mut targets = Vec::new();
+    ///
+    /// The caller writes the returned copies of attributes back when the rows are there.
+    pub(super) fn bulk_targets(&mut self, into: &Into, columns: Option<&[ColumnInfo]>) -> CResult<(u32, Vec<PathB>)> {
+        let (mut targets, mut copies) = (Vec::new(), Vec::new());
         let mut first = 0;
         for e in &into.targets {
             let TargetRef::Path(p) = self.target_path(e)? else { return Err(self.pls(497, &[], e.pos)) };
+            let p = self.entered(p);
+            if p.back.is_some() {
+                copies.push(p.clone());
+            }
             let Ty::Coll(c) = p.ty.clone() else { return Err(self.pls(497, &[], e.pos)) };
             let mut types = Vec::new();
             let (n, record) = match &c.element {
                 Ty::Record(r) if into.targets.len() == 1 && r.flat() => {
-                    for f in &r.fields {
+                    for (at, f) in r.fields.iter().enumerate() {
                         let s = f.ty.scalar().expect("a flat record").clone();
-                        types.push(self.target(&s));
+                        types.push(self.fetched(&s, columns.and_then(|all| all.get(at)), (&p.name, e.pos))?);
                     }
                     (r.fields.len() as u32, true)
                 }
                 Ty::Scalar(s) => {
-                    let s = s.clone();
-                    types.push(self.target(&s));
+                    let column = columns.and_then(|all| all.get(first as usize));
+                    types.push(self.fetched(s, column, (&p.name, e.pos))?);
                     (1, false)
                 }
                 _ => return Err(self.pls(597, &[&p.name], e.pos)),
@@ -149,7 +166,7 @@ impl<W: World> Compiler<'_, W> {
             return Err(types::Ora::new(if columns.len() as u32 > first { 913 } else { 947 }).at(into.pos));
         }
         self.pool.bulks.push(Bulk { targets, width: first });
-        Ok(self.pool.bulks.len() as u32 - 1)
+        Ok((self.pool.bulks.len() as u32 - 1, copies))
     }
 
     pub(super) fn open(&mut self, cursor: &Expr, arguments: &[ast::Argument]) -> CResult<()> {
@@ -171,6 +188,7 @@ impl<W: World> Compiler<'_, W> {
             target: c.open.clone(),
             deterministic: false,
             overload: 0,
+            method: None,
         });
         self.call(&[sub], arguments, ident, false).map(|_| ())
     }
@@ -221,7 +239,7 @@ impl<W: World> Compiler<'_, W> {
                 };
                 r.fields.iter().map(column).collect()
             });
-            let bulk = self
+            let (bulk, copies) = self
                 .bulk_targets(into, columns.as_deref())
                 .map_err(|e| if matches!(e.code(), 913 | 947) { self.pls(394, &[], into.pos) } else { e })?;
             let limit = match limit {
@@ -229,7 +247,7 @@ impl<W: World> Compiler<'_, W> {
                 None => self.null(),
             };
             self.emit(Op::FetchBulk { cursor: c, bulk, limit });
-            return Ok(());
+            return copies.iter().try_for_each(|copy| self.write_back(copy, into.pos));
         }
         let row_ty = match row_ty {
             Some(r) => r,
@@ -318,10 +336,11 @@ impl<W: World> Compiler<'_, W> {
     ) -> CResult<()> {
         let targets = into.or(returning);
         let mut row_ty = None;
-        let mut bulk = None;
+        let (mut bulk, mut copies) = (None, Vec::new());
         if let Some(t) = targets {
             if t.bulk {
-                bulk = Some(self.bulk_targets(t, None)?);
+                let (targets, found) = self.bulk_targets(t, None)?;
+                (bulk, copies) = (Some(targets), found);
             } else {
                 row_ty = Some(Rc::new(self.row_of_targets(t)?));
             }
@@ -340,6 +359,9 @@ impl<W: World> Compiler<'_, W> {
             None => self.null(),
         };
         self.emit(Op::ExecuteImmediate { dynamic, row });
+        for copy in &copies {
+            self.write_back(copy, text.pos)?;
+        }
         if let (Some(t), Some(ty)) = (targets, &row_ty) {
             let skip = if into.is_none() {
                 let d = self.temp();

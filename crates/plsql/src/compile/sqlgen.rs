@@ -291,7 +291,7 @@ impl<W: World> Compiler<'_, W> {
         asked: Asked,
     ) -> CResult<Option<Variable>> {
         let [first, rest @ ..] = path else { return Ok(None) };
-        let symbol = self.lookup(&first.name);
+        let symbol = self.lookup(&first.name).or_else(|| self.attribute_of_self(&first.name));
         match (asked, &symbol) {
             // A number or a text has no elements, so the name is that of a function.
             (Asked::BeforeFunctions { call: true }, Some(Symbol::Var(v))) if !matches!(v.ty, Ty::Scalar(_)) => {}
@@ -327,6 +327,13 @@ impl<W: World> Compiler<'_, W> {
             Ty::Coll(_) => Err(self.pls(642, &[], base + start)),
             _ => Err(self.pls(382, &[], base + start)),
         }
+    }
+
+    /// The object that has an attribute with that name, in a method.
+    fn attribute_of_self(&mut self, name: &str) -> Option<Symbol> {
+        let own = self.units.type_def(self.object?)?;
+        own.attribute(name)?;
+        self.lookup("SELF")
     }
 
     /// Expands `INSERT … VALUES record` and `UPDATE … SET ROW = record`.
@@ -416,6 +423,7 @@ fn shift(e: &mut sql::plsql::ast::Expr, base: u32) {
             match p {
                 Part::Field(f) => f.pos += base,
                 Part::Call(args) => args.iter_mut().for_each(|a| shift(&mut a.value, base)),
+                Part::As(ty) => ty.pos += base,
             }
         }
     }

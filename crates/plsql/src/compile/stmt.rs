@@ -253,6 +253,12 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn call_statement(&mut self, e: &Expr) -> CResult<()> {
+        if let ExprKind::Treat { operand, ty, parts } = &e.kind {
+            return match self.treated(operand, ty, parts, None, true)? {
+                Res::Done => Ok(()),
+                Res::Val(_) | Res::Path(_) | Res::Cursor(_) => Err(self.pls(221, &[&"TREAT"], e.pos)),
+            };
+        }
         let ExprKind::Name(n) = &e.kind else { return Err(self.pls(221, &[&"expression"], e.pos)) };
         if let [Part::Call(args)] = n.parts.as_slice()
             && n.first.name == "RAISE_APPLICATION_ERROR"
@@ -533,10 +539,15 @@ impl<W: World> Compiler<'_, W> {
         match (self.f.function, value) {
             (true, Some(e)) if self.f.pipes.is_some() => return Err(self.pls(633, &[], e.pos)),
             (true, None) if self.f.pipes.is_some() => {}
+            // A constructor returns nothing but SELF.
+            (true, Some(e)) if self.f.is_constructor => return Err(self.pls(372, &[], e.pos)),
             (true, Some(e)) => {
                 let ty = self.f.returns.clone().expect("a function has a result");
                 let d = Opd::local(0);
                 self.assign_expr(d, &ty, e)?;
+            }
+            (true, None) if self.f.is_constructor => {
+                self.emit(Op::Move { d: Opd::local(0), s: Opd::local(1) });
             }
             (true, None) => return Err(self.pls(503, &[], pos)),
             (false, Some(e)) => return Err(self.pls(372, &[], e.pos)),

@@ -2,13 +2,15 @@
 
 use super::ask::Interfaces;
 use super::image::{self, Subject};
+use super::objects::methods_of_unit;
 use super::question::Questions;
-use super::scope::{Interface, Symbol};
+use super::scope::{Interface, ObjectSym, Symbol};
 use super::trigger::compile_trigger;
 use super::unit::{compile_block, compile_unit, interface_of};
 use super::units::{Failed, Key, Shown, Units, built_in};
 use crate::code::{Compiled, HostTypes, Rights};
 use crate::errors::CompileError;
+use crate::op::Op;
 use crate::packages;
 use crate::world::{StoredUnit, World, as_owner};
 use dictionary::Access;
@@ -41,6 +43,10 @@ impl Interfaces for Units {
 
     fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
         self.loaded_type(w, id, schema)
+    }
+
+    fn named_methods<W: World>(&self, w: &mut W, id: TypeId) -> Result<Rc<ObjectSym>> {
+        self.methods_of(w, id)
     }
 }
 
@@ -99,13 +105,17 @@ impl Units {
         name: &str,
         schema: &str,
     ) -> Result<Option<Shown>> {
+        // A type has others in it and above it.
+        if os::stack::is_short() {
+            return Err(Ora::pls(123, &[&"nesting too deep"]));
+        }
         let stored = self.stored(w, owner, name, schema)?;
         if stored.is_empty()
             && let Some(found) = self.standard_interface(w, owner, name, schema)?
         {
             return Ok(Some(found));
         }
-        let Some(unit) = stored.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger) else {
+        let Some(unit) = stored.iter().find(|u| !is_no_specification(u.kind)) else {
             return Ok(None);
         };
         if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
@@ -163,13 +173,20 @@ impl Units {
         }))
     }
 
-    /// Compiles a procedure or function that is not stored yet. Its statements may call it by name.
+    /// Compiles a procedure, function or type that is not stored yet. Its statements may call it by name.
     pub fn create<W: World>(&self, w: &mut W, unit: &StoredUnit) -> (Option<Compiled>, Vec<CompileError>) {
         let outer = self.creating.replace(Some(unit.clone()));
-        self.shown.borrow_mut().clear();
+        let clear = || {
+            self.shown.borrow_mut().clear();
+            if unit.kind == UnitKind::Type {
+                self.types.borrow_mut().clear();
+                self.objects.borrow_mut().clear();
+            }
+        };
+        clear();
         let done = self.errors_of(w, unit, None);
         self.creating.replace(outer);
-        self.shown.borrow_mut().clear();
+        clear();
         let is_it = |(shown, _): &(Option<Shown>, Rc<Questions>)| {
             shown.as_ref().is_some_and(|shown| shown.owner == unit.owner && shown.name == unit.name)
         };
@@ -186,6 +203,41 @@ impl Units {
         let Some((owner, name)) = w.unit_called(id.0) else { return Ok(None) };
         self.interface(w, Some(&owner), &name, schema)?;
         Ok(self.type_def(id))
+    }
+
+    /// As [`Units::loaded_type`], for the type of a value: whoever has the value may know its type.
+    ///
+    /// # Errors
+    /// As [`Units::interface`].
+    pub fn type_of_value<W: World>(&self, w: &mut W, id: TypeId) -> Result<Option<Rc<TypeDef>>> {
+        if let Some(def) = self.type_def(id) {
+            return Ok(Some(def));
+        }
+        let Some((owner, _)) = w.unit_called(id.0) else { return Ok(None) };
+        as_owner(w, &owner, |w| self.loaded_type(w, id, &owner))
+    }
+
+    /// The methods of an object type.
+    fn methods_of<W: World>(&self, w: &mut W, id: TypeId) -> Result<Rc<ObjectSym>> {
+        self.depends_on_more();
+        if let Some(known) = self.objects.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        if os::stack::is_short() {
+            return Err(Ora::pls(123, &[&"nesting too deep"]));
+        }
+        let unknown = || Ora::new(21700);
+        let def = self.type_of_value(w, id)?.ok_or_else(unknown)?;
+        let units = as_owner(w, &def.owner, |w| self.stored(w, Some(&def.owner), &def.name, &def.owner))?;
+        let made = match units.iter().find(|unit| unit.kind == UnitKind::Type) {
+            Some(unit) => as_owner(w, &def.owner, |w| methods_of_unit(w, self, unit, &def)).map_err(|e| {
+                if e.facility() == types::Facility::Pls { Ora::pls(905, &[&def.owner, &def.name]) } else { e }
+            })?,
+            None => return Err(unknown()),
+        };
+        let made = Rc::new(made);
+        self.objects.borrow_mut().insert(id, made.clone());
+        Ok(made)
     }
 
     fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {
@@ -227,6 +279,11 @@ impl Units {
         while let Some(unit) = waiting.pop() {
             let is_callers = matches!(unit.rights, Rights::Invokers(_)) && !unit.pool.sql.is_empty();
             if is_callers || !unit.pool.dynamics.is_empty() {
+                return None;
+            }
+            // The type of an object decides which method runs.
+            let is_chosen_later = |op: &Op| matches!(op, Op::CallMethod { is_fixed: false, .. });
+            if unit.procs.iter().any(|proc| proc.ops.iter().any(is_chosen_later)) {
                 return None;
             }
             for object in &unit.depends {
@@ -284,7 +341,7 @@ impl Units {
     /// Whether a unit has errors even without its body.
     fn fails_alone<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
         let units = as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner)).unwrap_or_default();
-        let specification = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger);
+        let specification = units.iter().find(|u| !is_no_specification(u.kind));
         specification.is_some_and(|unit| !self.errors_of(w, unit, None).1.is_empty())
     }
 
@@ -353,11 +410,10 @@ impl Units {
             None => self.asking(|| as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))),
         };
         let units = units?;
-        let Some(specification) = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger)
-        else {
+        let Some(specification) = units.iter().find(|u| !is_no_specification(u.kind)) else {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
-        let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
+        let body = units.iter().find(|u| is_body(u.kind));
         if owner.is_empty() {
             w.unit_linked(owner, name);
         }
@@ -536,4 +592,12 @@ impl Units {
         let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
         is_settled && self.creating.borrow().is_none()
     }
+}
+
+fn is_body(kind: UnitKind) -> bool {
+    matches!(kind, UnitKind::PackageBody | UnitKind::TypeBody)
+}
+
+fn is_no_specification(kind: UnitKind) -> bool {
+    is_body(kind) || kind == UnitKind::Trigger
 }

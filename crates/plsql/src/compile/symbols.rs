@@ -5,9 +5,10 @@ use super::compiler::{CResult, Compiler, Problem, Val};
 use super::scope::*;
 use crate::op::*;
 use crate::ty::*;
-use crate::world::World;
+use crate::world::{World, as_owner};
 use sql::plsql::ast::{self, Expr, Ident, Name, Part};
 use std::rc::Rc;
+use types::{DataType, TypeId};
 
 /// The operands inside names, calls and operators. An expression has names and calls in it, and these have expressions:
 /// this is the only way back to the compiler of expressions (`expr`), which implements it.
@@ -16,6 +17,8 @@ pub(super) trait Operands {
     fn operand(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val>;
     /// Resolves the argument of an OUT parameter.
     fn out_operand(&mut self, e: &Expr) -> CResult<TargetRef>;
+    /// Compares two objects by the MAP or ORDER method of their type.
+    fn compared(&mut self, op: Cmp, objects: (Val, Val), pos: u32) -> CResult<Val>;
 }
 
 /// A variable, or a part of one.
@@ -26,6 +29,23 @@ pub(super) struct PathB {
     pub ty: Ty,
     pub access: Access,
     pub name: String,
+    /// It ends at an attribute of this collection type, which holds an SQL value.
+    pub stored: Option<TypeId>,
+    /// Its root is a copy of the collection in an attribute, which is written back after a change.
+    pub back: Option<Rc<Back>>,
+}
+
+/// The attribute whose collection is in a slot.
+#[derive(Clone, Debug)]
+pub(super) struct Back {
+    pub attribute: PathB,
+    pub copy: Opd,
+}
+
+impl PathB {
+    pub(super) fn new(root: Root, ty: Ty, access: Access, name: &str) -> PathB {
+        PathB { root, steps: Vec::new(), ty, access, name: name.to_string(), stored: None, back: None }
+    }
 }
 
 /// The result of resolving a name.
@@ -194,6 +214,14 @@ impl<W: World> Compiler<'_, W> {
     /// Reads a path.
     pub(super) fn path_value(&mut self, path: &PathB, want: Option<Opd>) -> Val {
         let ty = path.ty.clone();
+        if let (Some(_), Ty::Coll(c)) = (path.stored, &path.ty) {
+            let d = self.temp();
+            let index = self.path(path.root, path.steps.clone());
+            self.emit(Op::GetPath { d, path: index });
+            let coll = self.coll_info(c);
+            self.emit(Op::CollOf { d, s: d, coll });
+            return Val { o: d, ty };
+        }
         match (path.root, path.steps.as_slice()) {
             (Root::Slot(o), []) => return Val { o, ty },
             (Root::Slot(o), [Step::Scalar(field)]) => {
@@ -219,6 +247,45 @@ impl<W: World> Compiler<'_, W> {
         Val { o: d, ty }
     }
 
+    pub(super) fn object_sym(&self, id: TypeId) -> CResult<Rc<ObjectSym>> {
+        self.units.named_methods(&mut **self.w.borrow_mut(), id)
+    }
+
+    /// Whether a value of one object type is one of the other.
+    pub(super) fn is_under(&self, id: TypeId, of: TypeId) -> CResult<bool> {
+        if id == of {
+            return Ok(true);
+        }
+        let def = self.units.named_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
+        Ok(def.is_some_and(|def| def.is_under(of)))
+    }
+
+    /// The path to the elements of a collection: one in an attribute is copied into a slot.
+    pub(super) fn entered(&mut self, path: PathB) -> PathB {
+        if path.stored.is_none() {
+            return path;
+        }
+        let copy = self.path_value(&path, None).o;
+        let (ty, access, name) = (path.ty.clone(), path.access, path.name.clone());
+        let back = Back { attribute: path, copy };
+        PathB { back: Some(Rc::new(back)), ..PathB::new(Root::Slot(copy), ty, access, &name) }
+    }
+
+    /// The type of an attribute in PL/SQL.
+    pub(super) fn attribute_type(&mut self, ty: DataType) -> CResult<Ty> {
+        let DataType::Named(id) = ty else { return Ok(Ty::of(ty)) };
+        let def = self.units.named_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
+        let Some(def) = def.filter(|def| !def.is_object()) else { return Ok(Ty::of(ty)) };
+        let w = &mut **self.w.borrow_mut();
+        // An attribute's type is known to all who know the object's.
+        let found =
+            as_owner(w, &def.owner, |w| self.units.named_interface(w, Some(&def.owner), &def.name, &def.owner))?;
+        Ok(match found {
+            Some(Interface::Type(of)) => of,
+            _ => Ty::of(ty),
+        })
+    }
+
     pub(super) fn coll_info(&mut self, c: &CollTy) -> u32 {
         if let Some(i) = self.pool.colls.iter().position(|k| Rc::ptr_eq(k, &c.info)) {
             return i as u32;
@@ -232,6 +299,14 @@ impl<W: World> Compiler<'_, W> {
             return Err(self.pls(49, &[&name], pos));
         }
         Ok(self.bind_index(name))
+    }
+}
+
+/// The number of an object type.
+pub(super) fn object_id(ty: &Ty) -> Option<TypeId> {
+    match ty {
+        Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. }) => Some(*id),
+        _ => None,
     }
 }
 
@@ -252,7 +327,7 @@ pub(super) fn shown_name(n: &Name) -> String {
                 text.push('.');
                 text.push_str(&f.name);
             }
-            Part::Call(_) => break,
+            Part::Call(_) | Part::As(_) => break,
         }
     }
     text

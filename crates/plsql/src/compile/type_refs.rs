@@ -55,7 +55,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// The attributes of an object type: scalars and objects.
+    /// The attributes of an object type: scalars, objects and collections.
     pub(super) fn attributes(&mut self, list: &[ast::Attribute]) -> CResult<Vec<types::Attribute>> {
         let mut attributes: Vec<types::Attribute> = Vec::new();
         for ast::Attribute { name, ty } in list {
@@ -63,7 +63,14 @@ impl<W: World> Compiler<'_, W> {
                 return Err(self.pls(410, &[], name.pos));
             }
             let pos = ty.pos;
-            let ty = match self.type_ref(ty)?.data_type() {
+            if let TypeKind::Named { path, sizes: _, unit: _ } = &ty.kind
+                && let [own] = path.as_slice()
+                && own.name == self.unit
+            {
+                return Err(self.pls(318, &[&own.name], pos));
+            }
+            let ty = self.type_ref(ty)?;
+            let ty = match ty.named().map(|(_, id)| DataType::Named(id)).or_else(|| ty.data_type()) {
                 Some(DataType::Varchar2 { len: 0, .. }) => return Err(self.pls(215, &[&4000], pos)),
                 Some(DataType::Boolean | DataType::PlsInteger | DataType::Null) | None => {
                     return Err(self.pls(707, &[&"attributes of this type"], pos));

@@ -2,6 +2,7 @@
 
 use super::compiler::{CResult, Compiler, FnState, Problem};
 use super::conditional::{Inquiries, selected};
+use super::objects::compile_type;
 use super::piped::PIPE_BIND;
 use super::scope::*;
 use super::shape;
@@ -15,7 +16,7 @@ use sql::plsql::ast::{self, Declaration, Unit};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{DataType, Ora, Result, TypeDef, TypeId, TypeShape};
+use types::{DataType, Ora, Result, TypeDef, TypeId};
 
 /// The uses of the host binds by a block's code.
 fn uses_of(binds: usize, procs: &[Rc<Proc>]) -> Vec<BindUse> {
@@ -101,23 +102,10 @@ pub(crate) fn compile_unit<W: World>(
             (result, errors)
         }
         Unit::Package(p) => compile_package(w, units, specification, &p, body),
-        Unit::Type { schema: _, name, definition } => {
-            let w = RefCell::new(w);
-            let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, text);
-            let checked = match &definition {
-                ast::TypeDefinition::Object(attributes) => c.attributes(attributes).map(|_| ()),
-                // not a clause: the others are those of declarations
-                definition => c.type_definition(definition).map(|_| ()),
-            };
-            if let Err(e) = checked {
-                c.note(e, name.pos, "Declaration");
-            }
-            let errors = c.errors();
-            (errors.is_empty().then(|| c.into_compiled(&specification.source, 0, HashMap::new())), errors)
-        }
+        Unit::Type { schema: _, name, definition } => compile_type(w, units, specification, (&name, &definition), body),
         // A trigger is compiled with its table.
         Unit::Trigger(_) => (None, Vec::new()),
-        Unit::PackageBody(_) => {
+        Unit::PackageBody(_) | Unit::TypeBody(_) => {
             let error = Ora::pls(304, &[&specification.name]);
             (None, vec![CompileError { line: 1, column: 1, text: error.headline() }])
         }
@@ -276,12 +264,12 @@ pub(super) fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit
                 "" => TypeId::built_in_named(&unit.name),
                 owner => Some(TypeId(units.ask_number(&mut **w.borrow_mut(), owner, &unit.name))),
             };
-            if let ast::TypeDefinition::Object(attributes) = &definition {
+            if let ast::TypeDefinition::Object(object) = &definition {
                 units.depends_on_more();
-                let shape = TypeShape::Object(c.attributes(attributes)?);
+                let (shape, lineage) = c.object_type(object)?;
                 // A type that is being created has no number yet, and no values exist.
                 let id = id.unwrap_or(TypeId(0));
-                let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape };
+                let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape, lineage };
                 units.types.borrow_mut().insert(id, Rc::new(def));
                 return Ok(Interface::Type(Ty::of(DataType::Named(id))));
             }
@@ -372,6 +360,7 @@ impl<W: World> Compiler<'_, W> {
             owner: self.owner,
             rights,
             name: self.unit,
+            dispatched: RefCell::default(),
             bind_uses: uses_of(self.binds.all().len(), &procs),
             procs,
             pool: self.pool,

@@ -1,7 +1,7 @@
 //! The units, interfaces and blocks that a session has compiled.
 
 use super::question::Questions;
-use super::scope::Interface;
+use super::scope::{Interface, ObjectSym};
 use crate::code::{Compiled, HostTypes};
 use crate::datum::CollKind;
 use crate::ty::{CollTy, Ty};
@@ -10,7 +10,7 @@ use sql::plsql::ast::UnitKind;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use types::{TypeDef, TypeId, TypeShape};
+use types::{Lineage, TypeDef, TypeId, TypeShape};
 
 /// Owner and name of a unit.
 pub(super) type Key = (String, String);
@@ -61,6 +61,8 @@ pub struct Units {
     pub(super) creating: RefCell<Option<StoredUnit>>,
     /// Types of collections that SQL knows by number, after their first use.
     pub(super) types: RefCell<HashMap<TypeId, Rc<TypeDef>>>,
+    /// The methods of object types, after their first use.
+    pub(super) objects: RefCell<HashMap<TypeId, Rc<ObjectSym>>>,
     /// The questions of each unit that is being compiled, innermost last.
     pub(super) questions: RefCell<Vec<Questions>>,
     /// The last image read, kept for its memory.
@@ -90,6 +92,7 @@ impl Units {
             self.interfaces.borrow_mut().clear();
             self.shown.borrow_mut().clear();
             self.types.borrow_mut().clear();
+            self.objects.borrow_mut().clear();
             self.compiled.borrow_mut().clear();
             self.triggers.borrow_mut().clear();
             self.blocks.borrow_mut().clear();
@@ -129,7 +132,8 @@ impl Units {
             (CollKind::Nested, _) => TypeShape::Table { element },
             _ => return ty,
         };
-        let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape };
+        let def =
+            TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape, lineage: Lineage::default() };
         self.types.borrow_mut().insert(id, Rc::new(def));
         let (element, info) = (c.element.clone(), c.info.clone());
         Ty::Coll(Rc::new(CollTy { element, info, is_host: false, id: Some(id) }))

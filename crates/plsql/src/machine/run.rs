@@ -15,7 +15,7 @@ use crate::world::World;
 use crate::{packages, resultkey};
 use std::rc::Rc;
 use std::sync::Arc;
-use types::{Composite, Number, Ora, TypeId, Value};
+use types::{Composite, DataType, Number, Ora, TypeId, Value};
 
 /// Bytes of the longest text that is not a CLOB.
 const TEXT_MAX: usize = 32_767;
@@ -404,6 +404,57 @@ impl Machine {
                     self.push(w, target, callee, base + window as usize, 0)?;
                     return Ok(Some(Flow::Frame));
                 }
+                Op::CallMethod { external, base: window, of, is_fixed } => {
+                    let ty = match &self.stack[base + window as usize + 1] {
+                        Datum::Val(Value::Composite(object)) => object.ty,
+                        _ => return Err(Ora::new(30625).into()),
+                    };
+                    let (target, callee) = match is_fixed || ty == of {
+                        true => s.link(w, unit, external)?,
+                        false => s.dispatch(w, unit, external, (of, ty))?,
+                    };
+                    self.frames.last_mut().expect("running").pc = *pc;
+                    self.push(w, target, callee, base + window as usize, 0)?;
+                    return Ok(Some(Flow::Frame));
+                }
+                Op::Treat { d, s: from, ty } => {
+                    let is = match v!(from) {
+                        Value::Composite(object) if object.ty == ty => true,
+                        Value::Composite(object) => {
+                            let of = object.ty;
+                            s.is_under(w, of, ty)?
+                        }
+                        _ => false,
+                    };
+                    let value = if is { v!(from).clone() } else { Value::Null };
+                    self.put_value(base, d, value);
+                }
+                Op::ObjectOf { d, s: from, ty } => {
+                    let is = match v!(from) {
+                        Value::Null => true,
+                        Value::Composite(object) => {
+                            let of = object.ty;
+                            of == ty || s.is_under(w, of, ty)?
+                        }
+                        _ => false,
+                    };
+                    if !is {
+                        return Err(v!(from).mismatch(&DataType::Named(ty)).into());
+                    }
+                    let value = v!(from).clone();
+                    self.put_value(base, d, value);
+                }
+                Op::IsOf { d, s: from, ty, only } => {
+                    let is = match v!(from) {
+                        Value::Composite(object) if object.ty == ty || only => Some(object.ty == ty),
+                        Value::Composite(object) => {
+                            let of = object.ty;
+                            Some(s.is_under(w, of, ty)?)
+                        }
+                        _ => None,
+                    };
+                    self.put_value(base, d, scalar::logical(is));
+                }
                 Op::CallNative { native, base: window, n } => {
                     let at = base + window as usize;
                     if let Some(n) = packages::random_number(native, s, &self.stack[at + 1..at + 1 + n as usize]) {
@@ -481,6 +532,12 @@ impl Machine {
                 Op::Reraise => {
                     let Some(f) = self.handling.last() else { return Err(Ora::new(6510).into()) };
                     return Err(Fault { ora: f.ora.clone(), identity: f.identity });
+                }
+                // A method without a body.
+                Op::RaiseCode { code: 4067 } => {
+                    let name = format!("\"{}\"", unit.qualified());
+                    let missing = Ora::with(6508, &[&name]);
+                    return Err(Ora::with(4067, &[&format_args!("type body {name}")]).because(missing).into());
                 }
                 Op::RaiseCode { code } => return Err(Ora::new(code).into()),
                 Op::EndHandlers { n } => {

@@ -257,6 +257,10 @@ pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
         DataType::Clob | DataType::Nclob | DataType::Long => {
             Value::text(v.to_text(nls).map_err(conversion_error)?.unwrap_or_default().into_owned())
         }
+        // Whoever may assign an object of a subtype emits no conversion.
+        DataType::Named(ty) if !matches!(v, Value::Composite(c) if c.ty == *ty) => {
+            return Err(v.mismatch(&DataType::Named(*ty)));
+        }
         other => {
             let mut value = v.clone();
             other.assign(&mut value, nls, &"").map_err(conversion_error)?;

@@ -1,15 +1,17 @@
 //! Functions for calls from SQL.
 
 use crate::code::{Block, HostTypes};
-use crate::compile::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+use crate::compile::{Interface, Interfaces, PackageSym, Param, SubSym, SubTarget, Symbol};
 use crate::datum::Datum;
+use crate::op::External;
 use crate::packages;
 use crate::state::Plsql;
 use crate::ty::{HostType, Ty};
 use crate::world::{World, as_owner};
-use sql::plsql::ast::Mode;
+use sql::plsql::ast::{MethodKind, Mode};
 use std::rc::Rc;
-use types::{DataType, Facility, ObjectId, Ora, Result, TypeDef, TypeId, TypeShape, Value};
+use std::sync::Arc;
+use types::{Composite, DataType, Facility, ObjectId, Ora, Result, TypeDef, TypeId, TypeShape, Value};
 
 /// A stored or packaged function for calls from SQL.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,12 @@ impl<C: 'static> Plsql<C> {
         self.validate(w);
         let schema = w.schema();
         let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
+        let (path, is_type) = match path {
+            [first, method] if first == plan::METHOD => return self.method_for_sql(w, method, args),
+            [first, only @ ..] if first == plan::TREAT => return Ok(self.treat_for_sql(args, !only.is_empty())),
+            [first, rest @ ..] if first == plan::TYPE => (rest, true),
+            path => (path, false),
+        };
         match path {
             [name] => tries.push((None, name, None)),
             [a, b] => {
@@ -67,22 +75,22 @@ impl<C: 'static> Plsql<C> {
                 Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
                 Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
                 Some(Interface::Type(ty)) if member.is_none() => match (ty.named(), ty.data_type()) {
+                    (None, Some(DataType::Named(id))) if !is_type => return self.object_constructor(w, id, args),
                     (Some((_, id)), _) | (None, Some(DataType::Named(id))) => return self.constructor(id, args.len()),
+                    _ => None,
+                },
+                Some(Interface::Type(ty)) if !is_type => match ty.data_type() {
+                    Some(DataType::Named(id)) => {
+                        let object = self.units.named_methods(w, id)?;
+                        let statics = member.and_then(|m| object.methods.get(m));
+                        statics.map(|list| list.iter().filter(|sub| !sub.has_self()).cloned().collect())
+                    }
                     _ => None,
                 },
                 _ => None,
             };
             let Some(list) = found else { continue };
-            let fits = |s: &&Rc<SubSym>| {
-                s.returns.is_some()
-                    && (s.required()..=s.parameters.len()).contains(&args.len())
-                    && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
-                    && s.parameters.iter().zip(args).all(|(p, arg)| match (arg, p.ty.named()) {
-                        (DataType::Null, _) => true,
-                        (arg, Some((_, id))) => *arg == DataType::Named(id),
-                        (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
-                    })
-            };
+            let fits = |s: &&Rc<SubSym>| self.fits_in_sql(s, args);
             if list.iter().any(|s| !s.accessible_by.is_empty()) || restricted {
                 // SQL is none of the units of ACCESSIBLE BY.
                 let shown = member.unwrap_or(unit);
@@ -106,7 +114,116 @@ impl<C: 'static> Plsql<C> {
         wrong_call.map_or(Ok(None), Err)
     }
 
-    /// The constructor of a collection type, for SQL.
+    /// Whether a function can be called from SQL with arguments of these types.
+    fn fits_in_sql(&self, s: &SubSym, args: &[DataType]) -> bool {
+        // The defaults of methods are not evaluated for SQL.
+        let least = if s.method.is_some() { s.parameters.len() } else { s.required() };
+        s.returns.is_some()
+            && (least..=s.parameters.len()).contains(&args.len())
+            && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
+            && s.parameters.iter().zip(args).all(|(p, arg)| match (arg, p.ty.named(), p.ty.data_type()) {
+                (DataType::Null, _, _) => true,
+                (arg, Some((_, id)), _) => *arg == DataType::Named(id),
+                (DataType::Named(arg), None, Some(DataType::Named(id))) => {
+                    *arg == id || self.units.type_def(*arg).is_some_and(|def| def.is_under(id))
+                }
+                (DataType::Named(_), None, _) | (_, None, Some(DataType::Named(_))) => false,
+                (arg, None, _) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
+            })
+    }
+
+    /// The method with that name of the type of the first argument; `None` without one.
+    fn method_for_sql<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        name: &str,
+        args: &[DataType],
+    ) -> Result<Option<Function>> {
+        let [DataType::Named(id), args @ ..] = args else { return Ok(None) };
+        let Some(def) = self.units.type_of_value(w, *id)?.filter(|def| def.is_object()) else { return Ok(None) };
+        let schema = w.schema();
+        if def.id.built_in().is_none() {
+            // A method needs EXECUTE on its object's type.
+            let named = self.units.interface(w, Some(&def.owner), &def.name, &schema);
+            if named.map_err(|e| if e.code() == 904 { Ora::new(1031) } else { e })?.is_none() {
+                return Ok(None);
+            }
+        }
+        let object = self.units.named_methods(w, def.id)?;
+        let Some(list) = object.methods.get(name) else { return Ok(None) };
+        let members = list.iter().filter(|sub| sub.has_self());
+        let fitting = members.filter(|sub| {
+            sub.method.as_ref().is_some_and(|method| method.receiver == Mode::In) && self.fits_in_sql(sub, args)
+        });
+        let Some(sub) = fitting.min_by_key(|sub| distance(sub, args)) else {
+            let wrong = format!("wrong number or types of arguments in call to '{name}'");
+            return Err(Ora::with(6553, &[&306, &wrong]));
+        };
+        let mut function = self.describe_function(sub, &schema);
+        let of = sub.method.as_ref().map_or(def.id, |method| method.of);
+        function.arg_types.insert(0, DataType::Named(of));
+        function.arg_names.insert(0, "SELF".to_string());
+        function.has_default.insert(0, false);
+        Ok(Some(function))
+    }
+
+    /// TREAT of an object of the first type as one of the second.
+    fn treat_for_sql(&self, args: &[DataType], only: bool) -> Option<Function> {
+        let [DataType::Named(from), DataType::Named(to)] = args else { return None };
+        let of = |id: &TypeId| Ty::of(DataType::Named(*id));
+        let parameter =
+            |name: &str, id: &TypeId| Param { name: name.to_string(), mode: Mode::In, ty: of(id), default: None };
+        let is_it = |sub: &&Rc<SubSym>| {
+            let types: Vec<_> = sub.parameters.iter().map(|p| p.ty.data_type()).collect();
+            sub.name == plan::TREAT && sub.overload == u32::from(only) && types == [Some(args[0]), Some(args[1])]
+        };
+        let known = self.functions.borrow().iter().find(is_it).cloned();
+        let sub = known.unwrap_or_else(|| {
+            let subprogram = plan::TREAT.to_string();
+            let external = External { owner: String::new(), name: String::new(), subprogram, overload: 0, shown: 0 };
+            Rc::new(SubSym {
+                name: plan::TREAT.to_string(),
+                parameters: vec![parameter("OBJECT", from), parameter("TYPE", to)],
+                returns: Some(of(to)),
+                target: SubTarget::External(Rc::new(external)),
+                deterministic: true,
+                is_pipelined: false,
+                accessible_by: Rc::from([]),
+                invokers: false,
+                overload: u32::from(only),
+                method: None,
+            })
+        });
+        Some(self.describe_function(&sub, ""))
+    }
+
+    /// The constructor of an object type that fits these arguments, for SQL.
+    fn object_constructor<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        id: TypeId,
+        args: &[DataType],
+    ) -> Result<Option<Function>> {
+        let object = self.units.named_methods(w, id)?;
+        if !object.def.lineage.instantiable {
+            return Err(Ora::new(22826));
+        }
+        let all = object.constructors.iter().chain(&object.by_attributes);
+        let fitting = all.filter(|sub| self.fits_in_sql(sub, args));
+        match fitting.min_by_key(|sub| distance(sub, args)) {
+            Some(sub) if sub.method.is_some() => {
+                let schema = w.schema();
+                Ok(Some(self.describe_function(sub, &schema)))
+            }
+            None if object.by_attributes.is_none() => {
+                let wrong = format!("wrong number or types of arguments in call to '{}'", object.def.name);
+                Err(Ora::with(6553, &[&306, &wrong]))
+            }
+            _ => self.constructor(id, args.len()),
+        }
+    }
+
+    /// The constructor of a collection type, or that of an object type over its attributes, for SQL.
     fn constructor(&self, id: TypeId, elements: usize) -> Result<Option<Function>> {
         let Some(def) = self.units.type_def(id) else { return Ok(None) };
         if let TypeShape::Object(attributes) = &def.shape {
@@ -203,6 +320,11 @@ impl<C: 'static> Plsql<C> {
     /// unknown.
     pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
         let unit = f.package.as_deref().unwrap_or(&f.name);
+        // The type of the object decides which method runs.
+        let method = self.functions.borrow().get(f.handle as usize).and_then(|sub| sub.method.clone());
+        if method.is_some_and(|method| method.has_self()) {
+            return None;
+        }
         if f.owner == "SYS" && packages::reads_unknown(unit) {
             return None;
         }
@@ -244,6 +366,16 @@ impl<C: 'static> Plsql<C> {
         if sub.is_pipelined {
             return self.all_rows(w, (handle, &sub), args, omitted);
         }
+        if e.subprogram == plan::TREAT {
+            let to = sub.parameters.get(1).and_then(|p| p.ty.data_type());
+            return match (args.first(), to) {
+                (Some(Value::Composite(object)), Some(DataType::Named(to))) => {
+                    let is = object.ty == to || sub.overload == 0 && self.is_under(w, object.ty, to)?;
+                    Ok(if is { Value::Composite(object.clone()) } else { Value::Null })
+                }
+                _ => Ok(Value::Null),
+            };
+        }
         let mut given = self.given(w, &sub, args);
         if e.owner.is_empty() {
             // DBMS_LOB handles its trailing defaults itself.
@@ -260,12 +392,26 @@ impl<C: 'static> Plsql<C> {
                 _ => Err(Ora::new(902)),
             };
         }
-        if given.len() < sub.parameters.len() || !omitted.is_empty() {
+        let expected = sub.parameters.len() + usize::from(sub.has_self());
+        if given.len() < expected || !omitted.is_empty() {
             return self.call_with_defaults(w, &sub, given, omitted);
         }
-        let unit = self.unit_to_run(w, &e.owner, &e.name)?;
-        let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
-            return Err(Ora::new(6508));
+        let of_subtype = match (&sub.method, given.first()) {
+            (Some(method), first) if method.has_self() && method.kind != MethodKind::Constructor => match first {
+                Some(Datum::Val(Value::Composite(object))) => self.method_of(w, e, (method.of, object.ty))?,
+                _ => return Err(Ora::new(30625)),
+            },
+            _ => None,
+        };
+        let (unit, proc) = match of_subtype {
+            Some(found) => found,
+            None => {
+                let unit = self.unit_to_run(w, &e.owner, &e.name)?;
+                let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
+                    return Err(Ora::new(6508));
+                };
+                (unit, proc)
+            }
         };
         if unit.package_slots > 0 {
             self.package_state(w, &unit)?;
@@ -281,7 +427,21 @@ impl<C: 'static> Plsql<C> {
 
     /// The arguments of a call for PL/SQL.
     pub(super) fn given<W: World<Cursor = C>>(&self, w: &mut W, sub: &SubSym, args: &[Value]) -> Vec<Datum> {
-        let mut given: Vec<Datum> = Vec::with_capacity(args.len());
+        let mut given: Vec<Datum> = Vec::with_capacity(args.len() + 1);
+        let args = match &sub.method {
+            Some(method) if method.kind == MethodKind::Constructor => {
+                given.push(Datum::Val(self.new_object(method.of)));
+                args
+            }
+            Some(method) if method.has_self() => match args {
+                [own, rest @ ..] => {
+                    given.push(Datum::Val(own.clone()));
+                    rest
+                }
+                [] => args,
+            },
+            _ => args,
+        };
         for (at, value) in args.iter().enumerate() {
             let ty = sub.parameters.get(at).map(|p| &p.ty);
             if let Some((collection, _)) = ty.and_then(|ty| ty.named()) {
@@ -297,6 +457,16 @@ impl<C: 'static> Plsql<C> {
             });
         }
         given
+    }
+
+    /// An object whose attributes are NULL, for a constructor.
+    fn new_object(&self, id: TypeId) -> Value {
+        let def = self.units.type_def(id);
+        let attributes = match def.as_ref().map(|def| &def.shape) {
+            Some(TypeShape::Object(attributes)) => attributes.len(),
+            _ => 0,
+        };
+        Value::Composite(Arc::new(Composite { ty: id, parts: vec![Value::Null; attributes] }))
     }
 
     /// Calls a function with defaults: PL/SQL evaluates them, so a block calls the function with the given arguments.

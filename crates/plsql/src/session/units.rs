@@ -10,7 +10,7 @@ use crate::state::{PackageState, Plsql};
 use crate::world::{StoredUnit, World, as_owner};
 use sql::plsql::ast::{CreateHeader, UnitKind};
 use std::rc::Rc;
-use types::{ObjectId, Ora, Result};
+use types::{ObjectId, Ora, Result, TypeId};
 
 impl<C: 'static> Plsql<C> {
     /// Compiles a stored unit to collect its errors, for CREATE and ALTER … COMPILE. `source` begins at the word
@@ -39,14 +39,17 @@ impl<C: 'static> Plsql<C> {
         let source = source.to_string();
         let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source, settings };
         let result = as_owner(w, &owner, |w| {
-            if matches!(kind, UnitKind::Procedure | UnitKind::Function) {
+            if matches!(kind, UnitKind::Procedure | UnitKind::Function | UnitKind::Type) {
                 return Ok(self.units.create(w, &unit));
             }
-            if kind != UnitKind::PackageBody {
-                return Ok(compile_unit(w, &self.units, &unit, None));
-            }
+            let of = match kind {
+                UnitKind::PackageBody => UnitKind::Package,
+                UnitKind::TypeBody => UnitKind::Type,
+                // not a clause: other units have no specification
+                _ => return Ok(compile_unit(w, &self.units, &unit, None)),
+            };
             let stored = w.stored_unit(Some(&owner), &name)?;
-            Ok::<_, Ora>(match stored.iter().find(|u| u.kind == UnitKind::Package) {
+            Ok::<_, Ora>(match stored.iter().find(|u| u.kind == of) {
                 Some(specification) => compile_unit(w, &self.units, specification, Some(&unit)),
                 None => compile_unit(w, &self.units, &unit, None),
             })
@@ -124,6 +127,59 @@ impl<C: 'static> Plsql<C> {
         let link = Link { unit: target.clone(), at, epoch };
         unit.links.borrow_mut()[external as usize] = Some(link);
         Ok((target, at))
+    }
+
+    /// The unit and subprogram of a method for an object of type `ty`, which is below the type `of` of the external.
+    pub(crate) fn dispatch<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        external: u32,
+        (of, ty): (TypeId, TypeId),
+    ) -> Result<(Rc<Compiled>, u32)> {
+        self.validate(w);
+        if let Some(link) = unit.dispatched.borrow().get(&(external, ty))
+            && link.epoch == self.units.epoch()
+            && self.is_running(&link.unit)
+        {
+            return Ok((link.unit.clone(), link.at));
+        }
+        let (target, at) = match self.method_of(w, &unit.pool.externals[external as usize], (of, ty))? {
+            Some(found) => found,
+            None => self.link(w, unit, external)?,
+        };
+        let link = Link { unit: target.clone(), at, epoch: self.units.epoch() };
+        unit.dispatched.borrow_mut().insert((external, ty), link);
+        Ok((target, at))
+    }
+
+    /// The method that overrides an external for objects of type `ty`; `None` if there is none below the type `of`.
+    pub(crate) fn method_of<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        e: &External,
+        (of, ty): (TypeId, TypeId),
+    ) -> Result<Option<(Rc<Compiled>, u32)>> {
+        let unknown = || Ora::new(21700);
+        let def = self.units.type_of_value(w, ty)?.ok_or_else(unknown)?;
+        let key = (e.subprogram.clone(), e.overload);
+        for id in std::iter::once(&ty).chain(&def.lineage.supertypes) {
+            if *id == of {
+                break;
+            }
+            let (owner, name) = w.unit_called(id.0).ok_or_else(unknown)?;
+            let target = self.unit_to_run(w, &owner, &name)?;
+            if let Some(at) = target.exports.get(&key).copied() {
+                return Ok(Some((target, at)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether objects of a type are objects of another one.
+    pub(crate) fn is_under<W: World<Cursor = C>>(&self, w: &mut W, ty: TypeId, of: TypeId) -> Result<bool> {
+        self.validate(w);
+        Ok(self.units.type_of_value(w, ty)?.is_some_and(|def| def.is_under(of)))
     }
 
     /// The objects that a cached function reads, directly and through its calls; `None` when that is unknown.

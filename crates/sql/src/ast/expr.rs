@@ -117,6 +117,11 @@ pub enum ExprKind {
         base: Box<Expr>,
         args: Vec<Argument>,
     },
+    /// `TREAT(expr AS type)`.
+    Treat {
+        expr: Box<Expr>,
+        ty: DataTypeName,
+    },
     /// `MULTISET UNION|INTERSECT|EXCEPT`.
     Multiset {
         op: SetOp,
@@ -324,7 +329,8 @@ pub enum IsTest {
     ASet,
     Dangling,
     Json(JsonTest),
-    OfType(Vec<Name>),
+    /// `OF [TYPE] ([ONLY] type, …)`; true with ONLY.
+    OfType(Vec<(bool, Name)>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

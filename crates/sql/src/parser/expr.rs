@@ -420,6 +420,7 @@ impl Parser<'_> {
                 ExprKind::Cursor(query, ItemText(self.text_since(pos).to_owned()))
             }
             ("CAST", TokenKind::LeftParen) => self.nested(Self::cast)?,
+            ("TREAT", TokenKind::LeftParen) => self.nested(Self::treat)?,
             ("EXTRACT", TokenKind::LeftParen) if self.extract_ahead() => self.nested(Self::extract)?,
             ("TRIM", TokenKind::LeftParen) => self.nested(Self::trim)?,
             // SET is reserved, and a function of collections.
@@ -491,6 +492,20 @@ impl Parser<'_> {
             return Ok(ExprKind::CastMultiset { query, ty });
         }
         self.cast_rest()
+    }
+
+    /// `TREAT(expr AS type)`
+    fn treat(&mut self) -> Result<ExprKind> {
+        self.bump();
+        self.left_paren()?;
+        let expr = Box::new(self.value()?);
+        self.expect_word("AS", 905)?;
+        if self.at_word("REF") {
+            return Err(::types::Ora::unsupported().at(self.pos().0));
+        }
+        let ty = self.data_type()?;
+        self.right_paren()?;
+        Ok(ExprKind::Treat { expr, ty })
     }
 
     /// `expr AS type [DEFAULT value ON CONVERSION ERROR] [, format, settings])`.

@@ -91,7 +91,13 @@ impl Parser<'_> {
             Some("OF") => {
                 self.eat_word("TYPE");
                 self.left_paren()?;
-                let types = self.comma_list(|p| p.name(904))?;
+                let types = self.comma_list(|p| {
+                    let only = p.at_word("ONLY") && p.kind_ahead(1, TokenKind::Word);
+                    if only {
+                        p.bump();
+                    }
+                    Ok((only, p.name(904)?))
+                })?;
                 self.right_paren()?;
                 IsTest::OfType(types)
             }

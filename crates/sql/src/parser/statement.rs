@@ -186,6 +186,10 @@ impl Parser<'_> {
                 () if self.eat_word("CASCADE") => drop.cascade = true,
                 () if self.eat_word("PURGE") => drop.purge = true,
                 () if self.eat_word("FORCE") => drop.force = true,
+                // Columns of supertypes are not searched for objects of the type.
+                () if kind == DropKind::Stored(StoredKind::Type) && self.at_word("VALIDATE") => {
+                    return Err(Ora::unsupported().at(self.pos().0));
+                }
                 () if self.eat_words(&["INCLUDING", "TABLES"]) => drop.including = true,
                 () if self.eat_words(&["INCLUDING", "CONTENTS"]) => drop.including = true,
                 () if self.eat_words(&["AND", "DATAFILES"]) => drop.and_files = true,

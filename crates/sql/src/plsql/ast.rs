@@ -81,12 +81,13 @@ pub enum Unit {
     Package(Package),
     PackageBody(PackageBody),
     Trigger(Box<Trigger>),
-    /// A collection type of a schema: `CREATE TYPE t AS TABLE OF …` or `AS VARRAY(n) OF …`.
+    /// A type of a schema: `CREATE TYPE t AS OBJECT (…)`, `UNDER s (…)`, `AS TABLE OF …` or `AS VARRAY(n) OF …`.
     Type {
         schema: Option<Ident>,
         name: Ident,
         definition: TypeDefinition,
     },
+    TypeBody(TypeBody),
 }
 
 /// The rights and names that a unit runs with.
@@ -299,8 +300,51 @@ pub enum TypeDefinition {
     RefCursor {
         returns: Option<TypeRef>,
     },
-    /// CREATE TYPE … AS OBJECT only.
-    Object(Vec<Attribute>),
+    /// CREATE TYPE … AS OBJECT and … UNDER only.
+    Object(Box<ObjectType>),
+}
+
+/// The definition of an object type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectType {
+    pub authid: AuthId,
+    /// The type of `UNDER`.
+    pub under: Option<TypeRef>,
+    /// Its own attributes, without those of the supertypes.
+    pub attributes: Vec<Attribute>,
+    pub methods: Vec<Method>,
+    /// Without `NOT FINAL`: no type may be under it.
+    pub is_final: bool,
+    pub instantiable: bool,
+}
+
+/// A method of an object type: in the type its heading, in the body the whole subprogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Method {
+    pub kind: MethodKind,
+    pub overriding: bool,
+    /// `FINAL`: no subtype may override it.
+    pub is_final: bool,
+    pub instantiable: bool,
+    /// A parameter SELF is among the parameters only if it is written.
+    pub subprogram: Subprogram,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MethodKind {
+    Member,
+    Static,
+    Constructor,
+    Map,
+    Order,
+}
+
+/// `CREATE TYPE BODY`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeBody {
+    pub schema: Option<Ident>,
+    pub name: Ident,
+    pub methods: Vec<Method>,
 }
 
 /// An attribute of an object type.
@@ -704,6 +748,18 @@ pub enum ExprKind {
     },
     /// `NEW t(…)`
     New(Name),
+    /// `TREAT(operand AS type)` with the parts that follow.
+    Treat {
+        operand: Box<Expr>,
+        ty: TypeRef,
+        parts: Vec<Part>,
+    },
+    /// `IS [NOT] OF [TYPE] ([ONLY] type, …)`.
+    IsOf {
+        operand: Box<Expr>,
+        types: Vec<(bool, TypeRef)>,
+        negated: bool,
+    },
     /// `choice | choice => value` in a qualified expression; a single choice is not a name.
     Association {
         choices: Vec<Expr>,
@@ -732,6 +788,8 @@ pub enum Part {
     Field(Ident),
     /// Arguments or a subscript.
     Call(Vec<Argument>),
+    /// `(name AS type)`, before the method of a supertype.
+    As(TypeRef),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -92,6 +92,7 @@ impl Display for Expr {
                 format.iter().try_for_each(|expr| write!(f, ", {expr}"))?;
                 f.write_str(")")
             }
+            ExprKind::Treat { expr, ty } => write!(f, "TREAT({expr} AS {ty})"),
             ExprKind::CastMultiset { query, ty } => write!(f, "CAST(MULTISET ({query}) AS {ty})"),
             ExprKind::Extract { field, expr } => write!(f, "EXTRACT({} FROM {expr})", field.name()),
             ExprKind::Trim { side, chars, expr } => {
@@ -219,7 +220,13 @@ impl Display for IsTest {
                 f.write_str(if *strict { " STRICT" } else { "" })?;
                 f.write_str(if *unique_keys { " WITH UNIQUE KEYS" } else { "" })
             }
-            IsTest::OfType(types) => write!(f, "OF TYPE ({})", List(types)),
+            IsTest::OfType(types) => {
+                f.write_str("OF TYPE (")?;
+                for (i, (only, ty)) in types.iter().enumerate() {
+                    write!(f, "{}{}{ty}", if i > 0 { ", " } else { "" }, if *only { "ONLY " } else { "" })?;
+                }
+                f.write_str(")")
+            }
         }
     }
 }

@@ -1246,6 +1246,7 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (22814, "attribute or element value is larger than specified in type"),
     (22816, "unsupported feature with RETURNING clause"),
     (22818, "subquery expressions not allowed here"),
+    (22826, "cannot construct an instance of a non instantiable type"),
     (22835, "Buffer too small for CLOB to CHAR or BLOB to RAW conversion (actual: %s, maximum: %s)"),
     (22848, "cannot use %s type as comparison key"),
     (22849, "type %s is not supported for this function or operator"),

@@ -89,6 +89,8 @@ impl Parser<'_> {
                     ExprKind::IsFloat { operand, test: FloatTest::Nan, negated }
                 } else if self.eat_word("INFINITE") {
                     ExprKind::IsFloat { operand, test: FloatTest::Infinite, negated }
+                } else if self.at_word("OF") {
+                    ExprKind::IsOf { operand, types: self.types_of_test()?, negated }
                 } else {
                     self.expect_word("NULL")?;
                     ExprKind::IsNull { operand, negated }
@@ -260,6 +262,9 @@ impl Parser<'_> {
         if let Some(name) = self.take_inquiry() {
             return expr(ExprKind::Inquiry(name));
         }
+        if self.at_view() {
+            return Ok(Expr { kind: ExprKind::Name(self.view()?), pos });
+        }
         if self.at_symbol("(") {
             self.bump();
             if self.at_word("SELECT") {
@@ -318,6 +323,7 @@ impl Parser<'_> {
                 self.expect_symbol(")")?;
                 ExprKind::Cast { operand, ty }
             }
+            "TREAT" if self.symbol_at(1, "(") => self.treat()?,
             "EXTRACT" if self.symbol_at(1, "(") && self.word_at(3, "FROM") => {
                 self.bump();
                 self.bump();
@@ -454,6 +460,52 @@ impl Parser<'_> {
         let mut name = Name { first, parts: Vec::new() };
         self.name_parts(&mut name)?;
         Ok(name)
+    }
+
+    /// Whether `(name AS type)` begins here: a method of a supertype follows.
+    pub(super) fn at_view(&self) -> bool {
+        self.at_symbol("(") && self.name_at(1) && self.word_at(2, "AS")
+    }
+
+    /// `(name AS type)` and the parts after it.
+    pub(super) fn view(&mut self) -> PResult<Name> {
+        self.bump();
+        let first = self.ident()?;
+        self.bump();
+        let ty = self.type_ref()?;
+        self.expect_symbol(")")?;
+        let mut name = Name { first, parts: vec![Part::As(ty)] };
+        self.name_parts(&mut name)?;
+        Ok(name)
+    }
+
+    /// `TREAT(operand AS type)` and the parts after it.
+    pub(super) fn treat(&mut self) -> PResult<ExprKind> {
+        let first = self.ident()?;
+        self.expect_symbol("(")?;
+        let operand = Box::new(self.expr()?);
+        self.expect_word("AS")?;
+        let ty = self.type_ref()?;
+        self.expect_symbol(")")?;
+        let mut name = Name { first, parts: Vec::new() };
+        self.name_parts(&mut name)?;
+        Ok(ExprKind::Treat { operand, ty, parts: name.parts })
+    }
+
+    /// `OF [TYPE] ([ONLY] type, …)`.
+    fn types_of_test(&mut self) -> PResult<Vec<(bool, TypeRef)>> {
+        self.bump();
+        self.eat_word("TYPE");
+        self.expect_symbol("(")?;
+        let list = self.comma_list(|p| {
+            let only = p.at_word("ONLY") && p.name_at(1);
+            if only {
+                p.bump();
+            }
+            Ok((only, p.type_ref()?))
+        })?;
+        self.expect_symbol(")")?;
+        Ok(list)
     }
 
     fn name_parts(&mut self, name: &mut Name) -> PResult<()> {

@@ -7,6 +7,7 @@
 mod conditional;
 mod decl;
 mod expr;
+mod object;
 mod reserved;
 mod sqltext;
 mod stmt;
@@ -21,6 +22,7 @@ use crate::lexer::{Lexed, Token, TokenKind, lex, string_contents};
 use types::Ora;
 
 pub use conditional::{Directives, StaticValue, conditional_flags, select, static_constant};
+pub use object::type_is_forced;
 pub use reserved::is_reserved;
 pub use trigger::parse_trigger_header;
 pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at, parse_unit};

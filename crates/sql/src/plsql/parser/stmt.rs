@@ -157,6 +157,13 @@ impl Parser<'_> {
     }
 
     fn assignment_or_call(&mut self) -> PResult<StatementKind> {
+        let pos = self.pos();
+        let is_treat = self.at_word("TREAT") && self.symbol_at(1, "(");
+        if is_treat || self.at_view() {
+            let kind = if is_treat { self.treat()? } else { ExprKind::Name(self.view()?) };
+            self.expect_semicolon()?;
+            return Ok(StatementKind::Call(Expr { kind, pos }));
+        }
         let reserved = self.unquoted_word().is_some_and(|w| is_reserved(&w));
         if (!self.at_name() && !self.at_bind()) || reserved {
             return Err(self.unexpected(STATEMENT_START));

@@ -16,7 +16,9 @@ impl Parser<'_> {
             self.bump();
             return Ok(TypeRef { kind: TypeKind::RefCursor, pos });
         }
-        self.eat_word("REF");
+        if self.at_word("REF") && self.name_at(1) {
+            return Err(self.error_at(707, &["REF"], pos));
+        }
         let mut path = self.path()?;
         if self.at_symbol("%") {
             self.bump();

@@ -120,6 +120,7 @@ impl Parser<'_> {
             Some("PACKAGE") if self.word_at(1, "BODY") => self.package_body(),
             Some("PACKAGE") => self.package(),
             Some("TRIGGER") => self.trigger(),
+            Some("TYPE") if self.word_at(1, "BODY") => self.type_body(),
             Some("TYPE") => self.schema_type(),
             Some("BEGIN" | "DECLARE") => {
                 let block = self.block(Vec::new())?;
@@ -130,7 +131,7 @@ impl Parser<'_> {
         }
     }
 
-    fn is_or_as(&mut self) -> PResult<()> {
+    pub(super) fn is_or_as(&mut self) -> PResult<()> {
         if !self.eat_word("IS") {
             self.expect_word_or("AS", &["is", "as", "authid"])?;
         }
@@ -173,7 +174,7 @@ impl Parser<'_> {
         Ok(Unit::PackageBody(PackageBody { schema: path.pop(), name, declarations, initialisation }))
     }
 
-    fn unit_end(&mut self, name: &Ident) -> PResult<()> {
+    pub(super) fn unit_end(&mut self, name: &Ident) -> PResult<()> {
         self.expect_word_or("END", super::DECLARATION_OR_BEGIN)?;
         self.unit_tail(name)
     }
@@ -186,42 +187,5 @@ impl Parser<'_> {
             }
         }
         self.expect_semicolon()
-    }
-
-    fn schema_type(&mut self) -> PResult<Unit> {
-        let pos = self.pos();
-        let (kind, mut path) = self.unit_name()?;
-        if kind == UnitKind::TypeBody {
-            return Err(self.error_at(707, &["object type bodies"], pos));
-        }
-        self.eat_word("FORCE");
-        self.is_or_as()?;
-        let definition = if self.eat_word("OBJECT") { self.object_type()? } else { self.type_definition()? };
-        if self.at_symbol(";") {
-            self.bump();
-        }
-        let name = path.pop().expect("a path has a last part");
-        Ok(Unit::Type { schema: path.pop(), name, definition })
-    }
-
-    /// The attributes of an object type. Methods and supertypes are refused.
-    fn object_type(&mut self) -> PResult<TypeDefinition> {
-        const METHODS: [&str; 7] = ["MEMBER", "STATIC", "MAP", "ORDER", "CONSTRUCTOR", "OVERRIDING", "PRAGMA"];
-        self.expect_symbol("(")?;
-        let attributes = self.comma_list(|p| {
-            // A method's first word may also be the name of an attribute.
-            if METHODS.iter().any(|word| p.at_word(word))
-                && ["FUNCTION", "PROCEDURE", "MEMBER", "RESTRICT_REFERENCES"].iter().any(|word| p.word_at(1, word))
-            {
-                return Err(p.error_at(707, &["methods of object types"], p.pos()));
-            }
-            Ok(Attribute { name: p.ident()?, ty: p.type_ref()? })
-        })?;
-        self.expect_symbol(")")?;
-        if self.at_word("NOT") {
-            return Err(self.error_at(707, &["NOT FINAL"], self.pos()));
-        }
-        while self.eat_word("FINAL") || self.eat_word("INSTANTIABLE") {}
-        Ok(TypeDefinition::Object(attributes))
     }
 }
