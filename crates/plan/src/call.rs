@@ -34,7 +34,7 @@ pub fn called(call: &ast::Call) -> Called {
         _ => None,
     };
     match name.or(dotted.as_deref()) {
-        Some(_) if call.json.is_some() => Called::Steady,
+        Some(_) if call.json.is_some() || call.xml.is_some() => Called::Steady,
         Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
         Some("LNNVL" | "VALIDATE_CONVERSION" | "CARDINALITY" | "SET") => Called::Steady,
         Some(name) if is_special(name) => Called::Steady,
@@ -57,7 +57,7 @@ impl Compiler<'_> {
             Some(e) => Ok(e),
             None => match self.variable(&call.name.parts, call.name.pos.0, crate::services::Asked::Last)? {
                 Some(e) => Ok(e),
-                None => match self.json_method(call)? {
+                None => match self.json_method(call)?.map_or_else(|| self.xml_dotted(call), |e| Ok(Some(e)))? {
                     Some(e) => Ok(e),
                     None => Err(invalid_identifier(&call.name)),
                 },
@@ -70,7 +70,13 @@ impl Compiler<'_> {
         if let Some(clauses) = &call.json {
             return self.json_call(call, clauses, pos).map(Some);
         }
+        if let Some(clauses) = &call.xml {
+            return self.xml_call(call, clauses, pos).map(Some);
+        }
         if let Some(name) = call.name.as_simple() {
+            if let Some(e) = self.xml_function(name, call, pos)? {
+                return Ok(Some(e));
+            }
             if name == "SYS_CONNECT_BY_PATH" {
                 return self.connect_by_path(call, pos).map(Some);
             }

@@ -144,10 +144,18 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Apply { base, args: _ } => match self.element(base)? {
-                Some(e) => Ok(e),
-                None => Err(unsupported("object expression", pos)),
-            },
+            ExprKind::Apply { base, args } => {
+                if let Some(e) = self.element(base)? {
+                    return Ok(e);
+                }
+                if let ExprKind::Field { base: own, field } = &base.kind {
+                    let own = self.expr(own)?;
+                    if let Some(e) = self.xml_method(&own, field, args)? {
+                        return Ok(e);
+                    }
+                }
+                Err(unsupported("object expression", pos))
+            }
             ExprKind::Field { base, field } => {
                 if let Some(e) = self.element(base)? {
                     return Ok(e);

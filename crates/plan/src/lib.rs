@@ -52,6 +52,7 @@ mod services;
 mod settings;
 mod sort_keys;
 mod sql_json;
+mod sql_xml;
 mod through;
 mod tree;
 mod typing;
@@ -67,6 +68,7 @@ pub use compile::{
 pub use expr::float_constant;
 pub use function::Func;
 pub use ir::*;
+pub use sql_xml::method as xml_method;
 pub use locators::is_lob;
 pub use physical::degree::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery};
 pub use physical::{is_dual, produced};

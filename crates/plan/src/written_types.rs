@@ -76,6 +76,7 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         TypeKind::Clob { national: false } => DataType::Clob,
         TypeKind::Clob { national: true } => DataType::Nclob,
         TypeKind::Blob => DataType::Blob,
+        TypeKind::XmlType => DataType::Xml,
         TypeKind::Rowid => DataType::Rowid,
         // Every UROWID has the greatest length.
         TypeKind::Urowid { length: _ } => DataType::Urowid,

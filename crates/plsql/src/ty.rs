@@ -260,7 +260,7 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => Class::Raw,
         DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
-        DataType::Cursor | DataType::Named(_) => Class::Composite,
+        DataType::Cursor | DataType::Named(_) | DataType::Xml => Class::Composite,
     }
 }
 
@@ -308,6 +308,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::BinaryFloat, DataType::BinaryFloat)
         | (DataType::Clob, DataType::Clob)
         | (DataType::Blob, DataType::Blob)
+        | (DataType::Xml, DataType::Xml)
         // Any text is accepted, and a long one is not copied.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,

@@ -118,7 +118,7 @@ impl<W: World> Compiler<'_, W> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
-                let is_same_object = matches!(to.ty, DataType::Named(_)) && from.ty == to.ty;
+                let is_same_object = matches!(to.ty, DataType::Named(_) | DataType::Xml) && from.ty == to.ty;
                 if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }

@@ -50,6 +50,7 @@ mod trigger;
 mod type_refs;
 mod unit;
 mod units;
+mod xml;
 
 pub use conditional::selected_source;
 pub(crate) use piped::PIPE_BIND;

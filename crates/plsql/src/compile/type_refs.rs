@@ -206,6 +206,7 @@ impl<W: World> Compiler<'_, W> {
             },
             "LONG RAW" => DataType::Raw { len: 32760 },
             "BLOB" => DataType::Blob,
+            "XMLTYPE" => DataType::Xml,
             "BOOLEAN" => DataType::Boolean,
             "DATE" => DataType::Date,
             "ROWID" | "UROWID" => DataType::Rowid,
