@@ -282,9 +282,10 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
 fn edited(ctx: &mut FnCtx<'_>, op: XmlOp, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(text) = text_at(args, 0)? else { return null(out) };
     let Some(path) = text_at(args, 1)? else { return Err(Ora::new(31013)) };
+    let document = ctx.cache.xml.document(text, true)?;
     let items = selected(ctx, text, path, text_at(args, 2)?.unwrap_or(""))?;
-    let nodes: Vec<NodeId> =
-        items.iter().filter_map(|item| if let Item::Node(_, node) = item { Some(*node) } else { None }).collect();
+    // Nodes that the path constructs are in no document.
+    let nodes: Vec<NodeId> = items.iter().filter_map(|item| item.node_of(&document)).collect();
     let mut scalar = String::new();
     let new = match args.get(3) {
         None | Some(Value::Null) => None,
@@ -309,7 +310,6 @@ fn edited(ctx: &mut FnCtx<'_>, op: XmlOp, args: &[Value], out: &mut Value) -> Re
         (XmlOp::InsertAfter, Some(value)) => Edit::After(value),
         (_, Some(value)) => Edit::Append(value),
     };
-    let document = ctx.cache.xml.document(text, true)?;
     let written = xml::edit(&document, &nodes, &edit)?;
     check_length(&written)?;
     // The change of a document must leave one.

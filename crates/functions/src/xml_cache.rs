@@ -43,6 +43,9 @@ fn decoded<T: Image>(bytes: &[u8]) -> Result<T> {
 impl Cache {
     /// The parsed document of a text. The same text is not parsed twice in a row.
     pub(crate) fn document(&mut self, text: &str, fragment: bool) -> Result<Rc<Document>> {
+        if self.document.is_parsed(text, fragment) {
+            return Ok(self.document.clone());
+        }
         match Rc::get_mut(&mut self.document) {
             Some(document) => document.parse(text, fragment)?,
             None => {

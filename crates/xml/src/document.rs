@@ -71,7 +71,7 @@ impl Document {
     /// # Errors
     /// ORA-31011 for a text that is not well-formed.
     pub fn parse(&mut self, text: &str, fragment: bool) -> Result<()> {
-        if self.is_valid && self.is_fragment == fragment && self.text == text {
+        if self.is_parsed(text, fragment) {
             return Ok(());
         }
         self.is_valid = false;
@@ -96,6 +96,11 @@ impl Document {
         parser.run()?;
         self.is_valid = true;
         Ok(())
+    }
+
+    /// Whether the nodes are those of `text`. A document is a fragment too.
+    pub fn is_parsed(&self, text: &str, fragment: bool) -> bool {
+        self.is_valid && (fragment || !self.is_fragment) && self.text == text
     }
 
     pub fn root(&self) -> NodeId {
@@ -301,8 +306,14 @@ impl Parser<'_> {
         self.declaration()?;
         let mut has_element = false;
         loop {
-            if !self.fragment && self.open.is_empty() {
+            if self.open.is_empty() {
+                // Blanks between the top nodes are no text, so that a document and a fragment have the same nodes.
+                let from = self.at;
                 self.blanks();
+                let is_text = self.text.as_bytes().get(self.at).is_some_and(|b| *b != b'<');
+                if self.fragment && is_text {
+                    self.at = from;
+                }
             }
             let Some(first) = self.text.as_bytes().get(self.at).copied() else { break };
             if first != b'<' {

@@ -32,6 +32,14 @@ impl Item {
         Item::Text(text.into())
     }
 
+    /// The node, if it belongs to this document.
+    pub fn node_of(&self, document: &Rc<Document>) -> Option<NodeId> {
+        match self {
+            Item::Node(source, node) if Rc::ptr_eq(&source.document, document) => Some(*node),
+            _ => None,
+        }
+    }
+
     /// Appends the string value.
     pub fn push_text(&self, out: &mut String) {
         match self {

@@ -1,11 +1,12 @@
 //! Nodes as text.
 
+use crate::chars::push_escaped;
 use crate::document::{Document, Kind, NodeId};
 
 /// Appends a node as it stands in the text; an element gets the declarations of the namespaces around it.
 pub fn push_node(document: &Document, node: NodeId, out: &mut String) {
     match document.kind(node) {
-        Kind::Attribute | Kind::Namespace => out.push_str(document.content(node)),
+        Kind::Attribute | Kind::Namespace => push_escaped(&document.value(node), false, out),
         Kind::Element => {
             let missing = missing_declarations(document, node);
             let source = document.source(node);

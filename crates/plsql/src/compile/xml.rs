@@ -40,7 +40,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// `own.method(args)`.
     pub(super) fn xml_method(&mut self, own: Val, f: &Ident, args: &[Argument]) -> CResult<Val> {
-        let found = plan::xml_method(&f.name, args.len(), f.pos.0).map_err(|e| match e.code() {
+        let found = plan::xml_method(&f.name, args.len(), f.pos).map_err(|e| match e.code() {
             909 => self.pls(306, &[&f.name], f.pos),
             _ => e,
         })?;
