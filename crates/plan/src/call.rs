@@ -37,7 +37,7 @@ pub fn called(call: &ast::Call) -> Called {
         Some(_) if call.json.is_some() || call.xml.is_some() => Called::Steady,
         Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
         Some("LNNVL" | "VALIDATE_CONVERSION" | "CARDINALITY" | "SET") => Called::Steady,
-        Some(name) if is_special(name) => Called::Steady,
+        Some(name) if is_special(name) || crate::sql_xml::is_function(name) => Called::Steady,
         Some(name) => match functions::lookup(name) {
             Some(f) if !f.deterministic || f.bare => Called::Varying,
             Some(_) => Called::Steady,

@@ -44,6 +44,15 @@ pub fn method(name: &str, args: usize, pos: u32) -> Result<Option<(XmlOp, DataTy
     Ok(Some((*op, *ty)))
 }
 
+/// Whether a name is one of a function that [`Compiler::xml_function`] resolves.
+pub fn is_function(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "XMLTYPE", "EXTRACT", "EXTRACTVALUE", "EXISTSNODE", "XMLSEQUENCE", "XMLCONCAT", "XMLCOMMENT", "XMLCDATA",
+        "DELETEXML", "UPDATEXML", "APPENDCHILDXML", "INSERTXMLBEFORE", "INSERTXMLAFTER", "INSERTCHILDXML",
+    ];
+    NAMES.contains(&name)
+}
+
 fn whole(n: u32) -> Expr {
     Expr::new(Node::Const(Value::Number(n.into())), number())
 }
@@ -251,6 +260,22 @@ impl Compiler<'_> {
         if call.over.is_some() {
             return Err(Ora::new(30484).at(pos));
         }
+        let XmlClauses {
+            name: _, // of `xml_made` and XMLPI
+            escaping: _,
+            attributes: _,
+            names: _,
+            document: _,   // of XMLPARSE and XMLSERIALIZE
+            wellformed: _, // the text is checked all the same
+            ty: _,
+            indent: _,
+            version: _, // then the version is an argument
+            standalone: _,
+            query: _,
+            passing: _, // of `xml_passed`
+            namespaces: _,
+            columns: _, // of XMLTABLE
+        } = clauses;
         match call.name.last() {
             "XMLELEMENT" | "XMLFOREST" | "XMLCOLATTVAL" => self.xml_made(call, clauses, pos),
             "XMLPARSE" => {
@@ -488,9 +513,9 @@ impl Compiler<'_> {
         let (spec, mut args) = self.xml_passed(call, clauses, "", pos)?;
         let mut names = Vec::new();
         let mut columns = Vec::new();
-        for column in &clauses.columns {
-            let name = column.name.name.clone();
-            match &column.kind {
+        for ast::XmlColumn { name: ident, kind } in &clauses.columns {
+            let name = ident.name.clone();
+            match kind {
                 XmlColumnKind::Ordinality => {
                     names.push((name, DataType::NUMBER));
                     columns.push(xml::Column::Ordinality);
@@ -502,7 +527,7 @@ impl Compiler<'_> {
                     };
                     let path = path.as_ref().map_or_else(|| name.clone(), |path| path.text.clone());
                     let default = match default {
-                        Some((minus, literal)) => self.xml_default(*minus, literal, &of, column.name.pos.0)?,
+                        Some((minus, literal)) => self.xml_default(*minus, literal, &of, ident.pos.0)?,
                         None => Value::Null,
                     };
                     names.push((name, of));

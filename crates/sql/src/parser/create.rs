@@ -165,7 +165,7 @@ impl Parser<'_> {
                 () if self.at_word("PARTITION") => {
                     table.partitioning = Some(Box::new(self.partition_by()?));
                 }
-                () if self.at_word("LOB") || self.at_word("NESTED") || self.at_word("VARRAY") => {
+                () if self.at_word("LOB") || self.at_any(&["NESTED", "VARRAY", "XMLTYPE"]) => {
                     return Err(Ora::unsupported().at(self.pos().0));
                 }
                 () => {
