@@ -13,6 +13,8 @@ use xml::{Document, Edit, Item, Kind, NodeId, Serialization};
 pub enum XmlOp {
     /// XMLTYPE(text): a document. XMLPARSE (CONTENT …) when a second argument is 1.
     Parse,
+    /// The text of a value where a VARCHAR2 is expected; NULL of NULL.
+    Text,
     /// The methods getClobVal, getStringVal, getNumberVal, getRootElement, isFragment and getNamespace.
     Clob,
     String,
@@ -48,10 +50,11 @@ pub enum XmlOp {
     Pack,
 }
 
-const OPS: [XmlOp; 24] = {
+const OPS: [XmlOp; 25] = {
     use XmlOp::*;
     [
         Parse,
+        Text,
         Clob,
         String,
         Number,
@@ -77,6 +80,39 @@ const OPS: [XmlOp; 24] = {
         Pack,
     ]
 };
+
+impl XmlOp {
+    /// The operation with that number.
+    pub fn of(number: usize) -> Option<XmlOp> {
+        OPS.get(number).copied()
+    }
+
+    /// The name of the function, for plans.
+    pub fn word(self) -> &'static str {
+        use XmlOp::*;
+        match self {
+            Parse => "XMLTYPE",
+            Text | Clob | String | Number | RootElement | IsFragment | Namespace => "SYS_XMLTYPE2SQL",
+            Extract => "EXTRACT",
+            Value => "EXTRACTVALUE",
+            Exists => "EXISTSNODE",
+            Sequence => "XMLSEQUENCE",
+            Concat => "XMLCONCAT",
+            Comment => "XMLCOMMENT",
+            Cdata => "XMLCDATA",
+            Instruction => "XMLPI",
+            Root => "XMLROOT",
+            Serialize => "XMLSERIALIZE",
+            Update => "UPDATEXML",
+            Delete => "DELETEXML",
+            AppendChild => "APPENDCHILDXML",
+            InsertChild => "INSERTCHILDXML",
+            InsertBefore => "INSERTXMLBEFORE",
+            InsertAfter => "INSERTXMLAFTER",
+            Pack => "XMLTABLE",
+        }
+    }
+}
 
 /// The text of a value; `None` for NULL. Bytes must be UTF-8.
 fn input(value: &Value) -> Result<Option<&str>> {
@@ -140,7 +176,7 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
         Some(Value::Number(n)) => n.to_i64().ok().and_then(|n| usize::try_from(n).ok()),
         _ => None,
     };
-    let op = *number.and_then(|n| OPS.get(n)).ok_or_else(|| Ora::internal("XML operation"))?;
+    let op = number.and_then(XmlOp::of).ok_or_else(|| Ora::internal("XML operation"))?;
     let args = &args[1..];
     match op {
         XmlOp::Parse => {
@@ -150,6 +186,10 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
             out.set_text(text);
             Ok(())
         }
+        XmlOp::Text => match text_at(args, 0)? {
+            Some(text) => set_string(ctx, text, 19011, out),
+            None => null(out),
+        },
         XmlOp::Clob => {
             out.set_text(own(args)?);
             Ok(())
@@ -380,8 +420,7 @@ pub(crate) fn cast(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     let Some(text) = text_at(args, 1)? else { return null(out) };
     let document = ctx.cache.xml.document(text, true)?;
     let top = document.children(document.root());
-    let items: Vec<Item> =
-        top.map(|node| Item::Node(xml::Source::new(0, document.clone()), node)).collect();
+    let items: Vec<Item> = top.map(|node| Item::Node(xml::Source::new(0, document.clone()), node)).collect();
     xml::cast(&items, &ty, ctx.nls, out)
 }
 

@@ -1,7 +1,9 @@
 //! The list of scalar functions, and look-up by name.
 
 use crate::args::{Eval, Returns};
-use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, sql_json, sql_xml, text};
+use crate::{
+    FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, sql_json, sql_xml, text,
+};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.

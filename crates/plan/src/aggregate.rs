@@ -126,7 +126,9 @@ impl Compiler<'_> {
         }
         let mut keep_last = None;
         if let Some(ast::Keep { last, order_by }) = keep {
-            if is_percentile || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject | AggKind::Xml) {
+            if is_percentile
+                || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject | AggKind::Xml)
+            {
                 return Err(Ora::new(923).at(pos));
             }
             keep_last = Some(*last);

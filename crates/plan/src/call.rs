@@ -57,7 +57,7 @@ impl Compiler<'_> {
             Some(e) => Ok(e),
             None => match self.variable(&call.name.parts, call.name.pos.0, crate::services::Asked::Last)? {
                 Some(e) => Ok(e),
-                None => match self.json_method(call)?.map_or_else(|| self.xml_dotted(call), |e| Ok(Some(e)))? {
+                None => match self.json_method(call)? {
                     Some(e) => Ok(e),
                     None => Err(invalid_identifier(&call.name)),
                 },
@@ -72,6 +72,9 @@ impl Compiler<'_> {
         }
         if let Some(clauses) = &call.xml {
             return self.xml_call(call, clauses, pos).map(Some);
+        }
+        if let Some(e) = self.xml_dotted(call)? {
+            return Ok(Some(e));
         }
         if let Some(name) = call.name.as_simple() {
             if let Some(e) = self.xml_function(name, call, pos)? {

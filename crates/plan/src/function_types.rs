@@ -26,11 +26,12 @@ pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>
         }
         _ => args,
     };
-    // Only the functions of XML and those of any type take XML.
+    // Any other function takes the text of XML.
     const OF_ANY_TYPE: &[&str] = &["DUMP", "NVL", "NVL2", "NULLIF", "VSIZE"];
-    if args.iter().any(|a| a.ty == DataType::Xml) && !def.name.starts_with(' ') && !OF_ANY_TYPE.contains(&def.name) {
-        return Err(crate::typing::inconsistent("CHAR", "SYS.XMLTYPE", pos));
-    }
+    let args = match def.name.starts_with(' ') || OF_ANY_TYPE.contains(&def.name) {
+        true => args,
+        false => args.into_iter().map(|e| crate::sql_xml::as_text(e, pos)).collect::<Result<_>>()?,
+    };
     let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
     let ty = def.return_type(&types).map_err(|e| e.at(pos))?;
     let ty = with_length(def.name, ty, &args);

@@ -68,7 +68,6 @@ pub use compile::{
 pub use expr::float_constant;
 pub use function::Func;
 pub use ir::*;
-pub use sql_xml::method as xml_method;
 pub use locators::is_lob;
 pub use physical::degree::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery};
 pub use physical::{is_dual, produced};
@@ -78,6 +77,7 @@ pub use services::{
     Variable, Variables, scan_number,
 };
 pub use settings::conversion_depends_on_settings;
+pub use sql_xml::method as xml_method;
 pub use typing::{Class, class, is_alike, is_padded};
 pub use updatable::{UpdatableColumn, updatable_columns};
 pub use written_types::{data_type, interval_value};

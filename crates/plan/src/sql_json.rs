@@ -322,9 +322,12 @@ fn is_made(e: &ast::Expr) -> bool {
 /// Refuses a value of a type without a form in JSON.
 fn check_value(value: Expr, pos: u32) -> Result<Expr> {
     match value.ty {
-        DataType::Xml | DataType::Named(_) | DataType::Cursor | DataType::Long | DataType::LongRaw | DataType::Bfile => {
-            Err(Ora::new(40654).at(pos))
-        }
+        DataType::Xml
+        | DataType::Named(_)
+        | DataType::Cursor
+        | DataType::Long
+        | DataType::LongRaw
+        | DataType::Bfile => Err(Ora::new(40654).at(pos)),
         _ => Ok(value),
     }
 }

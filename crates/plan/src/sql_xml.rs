@@ -1,5 +1,5 @@
-//! The functions of SQL/XML and the methods of XMLTYPE: each is an operation of the crate `functions`, or has its clauses
-//! as a constant argument.
+//! The functions of SQL/XML and the methods of XMLTYPE: each is an operation of the crate `functions`, or has its
+//! clauses as a constant argument.
 
 use crate::ir::*;
 use crate::refusals::{invalid_identifier, unsupported};
@@ -31,8 +31,17 @@ const METHODS: &[(&str, usize, usize, XmlOp, DataType)] = &[
 /// ORA-00909 for a wrong number of arguments; ORA-03001 for a method that is not supported.
 pub fn method(name: &str, args: usize, pos: u32) -> Result<Option<(XmlOp, DataType)>> {
     const REFUSED: &[&str] = &[
-        "TRANSFORM", "TOOBJECT", "GETBLOBVAL", "ISSCHEMABASED", "ISSCHEMAVALID", "ISSCHEMAVALIDATED", "SCHEMAVALIDATE",
-        "SETSCHEMAVALIDATED", "GETSCHEMAURL", "CREATESCHEMABASEDXML", "CREATENONSCHEMABASEDXML",
+        "TRANSFORM",
+        "TOOBJECT",
+        "GETBLOBVAL",
+        "ISSCHEMABASED",
+        "ISSCHEMAVALID",
+        "ISSCHEMAVALIDATED",
+        "SCHEMAVALIDATE",
+        "SETSCHEMAVALIDATED",
+        "GETSCHEMAURL",
+        "CREATESCHEMABASEDXML",
+        "CREATENONSCHEMABASEDXML",
     ];
     if REFUSED.contains(&name) {
         return Err(unsupported("method of XMLTYPE", pos));
@@ -47,8 +56,20 @@ pub fn method(name: &str, args: usize, pos: u32) -> Result<Option<(XmlOp, DataTy
 /// Whether a name is one of a function that [`Compiler::xml_function`] resolves.
 pub fn is_function(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "XMLTYPE", "EXTRACT", "EXTRACTVALUE", "EXISTSNODE", "XMLSEQUENCE", "XMLCONCAT", "XMLCOMMENT", "XMLCDATA",
-        "DELETEXML", "UPDATEXML", "APPENDCHILDXML", "INSERTXMLBEFORE", "INSERTXMLAFTER", "INSERTCHILDXML",
+        "XMLTYPE",
+        "EXTRACT",
+        "EXTRACTVALUE",
+        "EXISTSNODE",
+        "XMLSEQUENCE",
+        "XMLCONCAT",
+        "XMLCOMMENT",
+        "XMLCDATA",
+        "DELETEXML",
+        "UPDATEXML",
+        "APPENDCHILDXML",
+        "INSERTXMLBEFORE",
+        "INSERTXMLAFTER",
+        "INSERTCHILDXML",
     ];
     NAMES.contains(&name)
 }
@@ -82,6 +103,11 @@ pub fn operation(op: XmlOp, mut args: Vec<Expr>, ty: DataType, pos: u32) -> Resu
 /// A text as XML: a document.
 pub fn parsed(text: Expr, pos: u32) -> Result<Expr> {
     operation(XmlOp::Parse, vec![text, whole(0)], DataType::Xml, pos)
+}
+
+/// XML as a VARCHAR2; any other value as it is.
+pub fn as_text(e: Expr, pos: u32) -> Result<Expr> {
+    if e.ty == DataType::Xml { operation(XmlOp::Text, vec![e], TEXT, pos) } else { Ok(e) }
 }
 
 fn is_text(e: &Expr) -> bool {
@@ -208,12 +234,7 @@ impl Compiler<'_> {
     }
 
     /// `base.method(args)` of an XML value; `None` for another value.
-    pub fn xml_method(
-        &mut self,
-        own: &Expr,
-        name: &ast::Ident,
-        args: &[ast::Argument],
-    ) -> Result<Option<Expr>> {
+    pub fn xml_method(&mut self, own: &Expr, name: &ast::Ident, args: &[ast::Argument]) -> Result<Option<Expr>> {
         let pos = name.pos.0;
         if own.ty != DataType::Xml {
             return Ok(None);
@@ -232,7 +253,7 @@ impl Compiler<'_> {
     /// `column.method(args)` with any qualification, and `XMLTYPE.createXML(text)`; `None` if the call is neither.
     pub fn xml_dotted(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
         let pos = call.name.pos.0;
-        let Some((last, prefix)) = call.name.parts.split_last() else { return Ok(None) };
+        let Some((last, prefix @ [_, ..])) = call.name.parts.split_last() else { return Ok(None) };
         let names: Vec<&str> = prefix.iter().map(|part| part.name.as_str()).collect();
         match (&names[..], last.name.as_str()) {
             (["XMLTYPE"] | ["SYS", "XMLTYPE"], "CREATEXML") | (["SYS"], "XMLTYPE") => {
@@ -303,7 +324,8 @@ impl Compiler<'_> {
                     }
                     None => null(),
                 };
-                let standalone = clauses.standalone.map_or_else(null, |yes| constant_text(if yes { "yes" } else { "no" }));
+                let standalone =
+                    clauses.standalone.map_or_else(null, |yes| constant_text(if yes { "yes" } else { "no" }));
                 operation(XmlOp::Root, vec![own, version, standalone], DataType::Xml, pos)
             }
             "XMLSERIALIZE" => self.xml_serialized(call, clauses, pos),
@@ -491,9 +513,7 @@ impl Compiler<'_> {
         match ty {
             DataType::Clob => Ok(text),
             DataType::Varchar2 { .. } => operation(XmlOp::String, vec![text], ty, pos),
-            DataType::Blob => {
-                Err(unsupported("XMLSERIALIZE AS BLOB", pos))
-            }
+            DataType::Blob => Err(unsupported("XMLSERIALIZE AS BLOB", pos)),
             _ => Err(Ora::new(932).at(pos)),
         }
     }

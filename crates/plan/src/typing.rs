@@ -499,6 +499,7 @@ pub fn length(ty: &DataType) -> u32 {
 }
 
 pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    let (a, b) = (crate::sql_xml::as_text(a, pos)?, crate::sql_xml::as_text(b, pos)?);
     let lob = class(&a.ty) == Class::Lob || class(&b.ty) == Class::Lob;
     let side = |e: Expr| {
         if class(&e.ty) == Class::Lob || class(&e.ty) == Class::Text { Ok(e) } else { convert(e, &text(4000), pos) }

@@ -799,6 +799,7 @@ fn family(ty: &DataType) -> u8 {
         DataType::BinaryDouble => 9,
         DataType::Clob | DataType::Nclob => 10,
         DataType::Blob | DataType::Bfile => 11,
+        DataType::Xml => 14,
         _ => 0,
     }
 }

@@ -289,6 +289,7 @@ impl fmt::Display for DataType {
             DataType::Nvarchar2 { len } => write!(f, "NVARCHAR2({len})"),
             DataType::Nchar { len } => write!(f, "NCHAR({len})"),
             DataType::Raw { len } => write!(f, "RAW({len})"),
+            DataType::Xml => f.write_str("SYS.XMLTYPE"),
             _ => f.write_str(&self.dictionary_name()),
         }
     }

@@ -10,11 +10,17 @@ use types::{Ora, Result};
 pub enum Edit<'a> {
     Delete,
     /// UPDATEXML; `None` is NULL.
-    Replace { text: Option<&'a str>, xml: bool },
+    Replace {
+        text: Option<&'a str>,
+        xml: bool,
+    },
     /// APPENDCHILDXML and INSERTCHILDXML.
     Append(&'a str),
     /// INSERTCHILDXML of an attribute.
-    Attribute { name: &'a str, value: &'a str },
+    Attribute {
+        name: &'a str,
+        value: &'a str,
+    },
     Before(&'a str),
     After(&'a str),
 }

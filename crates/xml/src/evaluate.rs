@@ -100,7 +100,7 @@ impl Evaluation<'_> {
             Expr::Text(text) => vec![Item::text(text)],
             Expr::Number(n) => vec![Item::Number(*n)],
             Expr::Variable(slot) => self.variables[*slot].clone(),
-            Expr::Context => vec![cx.item.clone().ok_or_else(|| Ora::new(19112).because(Ora::new(19228)))?],
+            Expr::Context => vec![cx.item.clone().ok_or_else(|| Ora::with(19112, &[&"XPDY0002: no context item"]))?],
             Expr::Root => match &cx.item {
                 Some(Item::Node(source, _)) => vec![Item::Node(source.clone(), source.document.root())],
                 _ => return Err(Ora::with(19112, &[&"XPDY0002: no context node"])),
@@ -500,9 +500,7 @@ fn passes(d: &Document, node: NodeId, axis: Axis, test: &Test) -> bool {
         Test::Element => kind == Kind::Element,
         Test::Attribute => kind == Kind::Attribute,
         Test::Document => kind == Kind::Root,
-        Test::Instruction(name) => {
-            kind == Kind::Instruction && name.as_ref().is_none_or(|name| d.name(node) == name)
-        }
+        Test::Instruction(name) => kind == Kind::Instruction && name.as_ref().is_none_or(|name| d.name(node) == name),
         Test::Name { namespace, local } => {
             let principal = if axis == Axis::Attribute { Kind::Attribute } else { Kind::Element };
             kind == principal
@@ -578,4 +576,3 @@ fn arithmetic(op: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Mod => a % b,
     }
 }
-

@@ -135,12 +135,7 @@ pub(crate) fn many() -> Ora {
 }
 
 /// Evaluates a call.
-pub(crate) fn call(
-    function: Function,
-    args: &[Expr],
-    ev: &mut Evaluation<'_>,
-    cx: &Context,
-) -> Result<Vec<Item>> {
+pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, cx: &Context) -> Result<Vec<Item>> {
     use Function::*;
     let one = |item: Item| Ok(vec![item]);
     // The argument, or the context item.
@@ -153,9 +148,8 @@ pub(crate) fn call(
         let items = ev.eval(&args[at], cx)?;
         Ok(items.first().map(Item::to_text).unwrap_or_default())
     };
-    let number = |ev: &mut Evaluation<'_>| -> Result<Option<f64>> {
-        Ok(single(subject(ev)?)?.map(|item| item.to_number()))
-    };
+    let number =
+        |ev: &mut Evaluation<'_>| -> Result<Option<f64>> { Ok(single(subject(ev)?)?.map(|item| item.to_number())) };
     let rounded = |value: Result<Option<f64>>, f: fn(f64) -> f64| -> Result<Vec<Item>> {
         Ok(value?.map(f).map(Item::Number).into_iter().collect())
     };

@@ -12,6 +12,8 @@ mod item;
 mod make;
 mod parse;
 mod query;
+mod reader;
+mod steps;
 mod table;
 mod write;
 
@@ -22,7 +24,8 @@ pub use error::{failed, unparsed};
 pub use evaluate::{Check, Evaluation};
 pub use item::{Item, Source, text_of_all};
 pub use make::{
-    Content, Element, Making, Serialization, comment, element, escaped_name, instruction, value_text, without_declaration,
+    Content, Element, Making, Serialization, comment, element, escaped_name, instruction, value_text,
+    without_declaration,
 };
 pub use parse::{Namespaces, parse, parse_namespaces};
 pub use query::Query;

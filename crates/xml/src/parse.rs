@@ -2,15 +2,14 @@
 //!
 //! The parser reads characters, since the same ones are markup in a constructor and operators elsewhere.
 
-use crate::chars::{is_name, name_length, push_unescaped};
+use crate::chars::{name_length, push_unescaped};
 use crate::error::{unparsed, wrong_path};
-use crate::functions::Function;
 use crate::query::*;
 use types::{Ora, Result};
 
 /// Deepest nesting of an expression (X1).
 const DEPTH_MAX: usize = 64;
-/// Most operators of an expression: the tree of `a + b + c` is as deep as it has operators (X1).
+/// Most operators and bound variables of an expression: the tree of `a + b + c` is as deep as it has operators (X1).
 const OPERATORS_MAX: usize = 400;
 /// Longest expression in bytes.
 const LENGTH_MAX: usize = 1 << 20;
@@ -57,35 +56,35 @@ pub fn parse(text: &str, variables: &[String], namespaces: Namespaces, is_path: 
     Ok(Query { root, slots: parser.slots })
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+pub(crate) struct Parser<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
     depth: usize,
     operators: usize,
-    namespaces: Namespaces,
+    pub(crate) namespaces: Namespaces,
     /// Variables in scope, and their slots.
-    scope: Vec<(String, usize)>,
+    pub(crate) scope: Vec<(String, usize)>,
     slots: usize,
 }
 
-type Parsed = Result<Expr>;
+pub(crate) type Parsed = Result<Expr>;
 
 impl Parser<'_> {
-    fn rest(&self) -> &str {
+    pub(crate) fn rest(&self) -> &str {
         &self.text[self.at..]
     }
 
     #[cold]
-    fn fail<T>(&self) -> Result<T> {
+    pub(crate) fn fail<T>(&self) -> Result<T> {
         Err(unparsed(self.rest()))
     }
 
-    fn peek(&self) -> Option<char> {
+    pub(crate) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
     /// Skips blanks and comments.
-    fn blanks(&mut self) {
+    pub(crate) fn blanks(&mut self) {
         loop {
             self.at += self.rest().len() - self.rest().trim_start().len();
             if !self.rest().starts_with("(:") {
@@ -95,7 +94,7 @@ impl Parser<'_> {
         }
     }
 
-    fn eat(&mut self, symbol: &str) -> bool {
+    pub(crate) fn eat(&mut self, symbol: &str) -> bool {
         self.blanks();
         let is = self.rest().starts_with(symbol);
         if is {
@@ -104,7 +103,7 @@ impl Parser<'_> {
         is
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<()> {
+    pub(crate) fn expect(&mut self, symbol: &str) -> Result<()> {
         if self.eat(symbol) { Ok(()) } else { self.fail() }
     }
 
@@ -135,7 +134,7 @@ impl Parser<'_> {
         is
     }
 
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH_MAX {
             return Err(Ora::with(4030, &[&DEPTH_MAX, &"qmxqtm", &"XQuery nesting"]));
         }
@@ -200,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<String> {
+    pub(crate) fn name(&mut self) -> Result<String> {
         self.blanks();
         let mut length = name_length(self.rest());
         // `a::b` is an axis; `p:*` is a test.
@@ -218,7 +217,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    fn string(&mut self) -> Result<String> {
+    pub(crate) fn string(&mut self) -> Result<String> {
         self.blanks();
         let Some(quote @ ('"' | '\'')) = self.peek() else { return self.fail() };
         let mut text = String::new();
@@ -237,7 +236,7 @@ impl Parser<'_> {
     }
 
     /// Expressions with commas between them.
-    fn expr(&mut self) -> Parsed {
+    pub(crate) fn expr(&mut self) -> Parsed {
         let first = self.single()?;
         if !self.eat(",") {
             return Ok(first);
@@ -249,7 +248,7 @@ impl Parser<'_> {
         Ok(Expr::Sequence(all))
     }
 
-    fn single(&mut self) -> Parsed {
+    pub(crate) fn single(&mut self) -> Parsed {
         self.nested(|p| {
             if p.at_pair("for", "$") || p.at_pair("let", "$") {
                 return p.flwor();
@@ -277,6 +276,7 @@ impl Parser<'_> {
 
     /// A variable after `$` that a clause binds.
     fn bound(&mut self) -> Result<(String, usize)> {
+        self.operator()?;
         self.expect("$")?;
         let name = self.name()?;
         self.slots += 1;
@@ -475,346 +475,4 @@ impl Parser<'_> {
         let operand = self.path()?;
         Ok(if negative { Expr::Negate(Box::new(operand)) } else { operand })
     }
-
-    fn path(&mut self) -> Parsed {
-        self.blanks();
-        if self.rest().starts_with("//") {
-            let steps = self.steps(Vec::new())?;
-            return Ok(Expr::Path(Box::new(Expr::Root), steps));
-        }
-        if self.eat("/") {
-            self.blanks();
-            let begins = |c: char| name_length(&c.to_string()) > 0 || matches!(c, '*' | '@' | '.' | '(' | '$');
-            if !self.peek().is_some_and(begins) {
-                return Ok(Expr::Root);
-            }
-            let first = self.step()?;
-            let steps = self.steps(vec![first])?;
-            return Ok(Expr::Path(Box::new(Expr::Root), steps));
-        }
-        let first = self.step()?;
-        if !self.rest().starts_with('/') {
-            self.blanks();
-        }
-        if !self.rest().starts_with('/') {
-            return Ok(match first {
-                Step::Each(e) => e,
-                axis => Expr::Path(Box::new(Expr::Context), vec![axis]),
-            });
-        }
-        match first {
-            Step::Each(e) => {
-                let steps = self.steps(Vec::new())?;
-                Ok(Expr::Path(Box::new(e), steps))
-            }
-            axis => {
-                let steps = self.steps(vec![axis])?;
-                Ok(Expr::Path(Box::new(Expr::Context), steps))
-            }
-        }
-    }
-
-    /// Further steps after `/` or `//`.
-    fn steps(&mut self, mut steps: Vec<Step>) -> Result<Vec<Step>> {
-        loop {
-            if self.eat("//") {
-                let (axis, test) = (Axis::DescendantOrThis, Test::Node);
-                steps.push(Step::Axis { axis, test, predicates: Vec::new() });
-            } else if !self.eat("/") {
-                return Ok(steps);
-            }
-            steps.push(self.step()?);
-        }
-    }
-
-    fn predicates(&mut self) -> Result<Vec<Expr>> {
-        let mut all = Vec::new();
-        while self.eat("[") {
-            all.push(self.nested(Self::expr)?);
-            self.expect("]")?;
-        }
-        Ok(all)
-    }
-
-    fn step(&mut self) -> Result<Step> {
-        const AXES: [(&str, Axis); 12] = [
-            ("child", Axis::Child),
-            ("attribute", Axis::Attribute),
-            ("self", Axis::This),
-            ("parent", Axis::Parent),
-            ("descendant", Axis::Descendant),
-            ("descendant-or-self", Axis::DescendantOrThis),
-            ("ancestor", Axis::Ancestor),
-            ("ancestor-or-self", Axis::AncestorOrThis),
-            ("following-sibling", Axis::FollowingSibling),
-            ("preceding-sibling", Axis::PrecedingSibling),
-            ("following", Axis::Following),
-            ("preceding", Axis::Preceding),
-        ];
-        self.blanks();
-        if self.eat("..") {
-            let predicates = self.predicates()?;
-            return Ok(Step::Axis { axis: Axis::Parent, test: Test::Node, predicates });
-        }
-        if self.eat("@") {
-            return self.axis_step(Axis::Attribute);
-        }
-        let name = &self.rest()[..name_length(self.rest())];
-        if let Some((word, _)) = name.split_once("::") {
-            let Some((word, axis)) = AXES.iter().find(|(known, _)| *known == word) else { return self.fail() };
-            self.at += word.len() + 2;
-            return self.axis_step(*axis);
-        }
-        if !name.is_empty() {
-            let length = name.len();
-            let after = self.text[self.at + length..].trim_start();
-            let is_call = after.starts_with('(') && !name.ends_with(':') && kind_test(name).is_none();
-            let is_constructor = (name == "element" || name == "attribute") && after.starts_with('{');
-            if !is_call && !is_constructor {
-                return self.axis_step(Axis::Child);
-            }
-        } else if self.peek() == Some('*') {
-            return self.axis_step(Axis::Child);
-        }
-        let primary = self.nested(Self::primary)?;
-        let predicates = self.predicates()?;
-        Ok(Step::Each(if predicates.is_empty() { primary } else { Expr::Filter(Box::new(primary), predicates) }))
-    }
-
-    fn axis_step(&mut self, axis: Axis) -> Result<Step> {
-        let test = self.test(axis)?;
-        let axis = if matches!(test, Test::Attribute) { Axis::Attribute } else { axis };
-        Ok(Step::Axis { axis, test, predicates: self.predicates()? })
-    }
-
-    fn test(&mut self, axis: Axis) -> Result<Test> {
-        if self.eat("*:") {
-            return Ok(Test::Name { namespace: None, local: Some(self.name()?) });
-        }
-        if self.eat("*") {
-            return Ok(Test::Name { namespace: None, local: None });
-        }
-        let name = self.name()?;
-        if let Some(test) = kind_test(&name)
-            && self.eat("(")
-        {
-            self.blanks();
-            let argument = match self.peek() {
-                Some(')') => None,
-                Some('"' | '\'') => Some(self.string()?),
-                Some('*') => {
-                    self.at += 1;
-                    None
-                }
-                _ => Some(self.name()?),
-            };
-            self.expect(")")?;
-            return Ok(match (test, argument) {
-                (Test::Instruction(_), name) => Test::Instruction(name),
-                (Test::Element, Some(name)) => self.name_test(&name, true)?,
-                (test, None) => test,
-                _ => return self.fail(),
-            });
-        }
-        if self.rest().starts_with(":*") {
-            self.at += 2;
-            let namespace = self.namespace(&name)?;
-            return Ok(Test::Name { namespace: Some(namespace), local: None });
-        }
-        self.name_test(&name, axis != Axis::Attribute)
-    }
-
-    fn namespace(&self, prefix: &str) -> Result<String> {
-        match self.namespaces.iter().rev().find(|(known, _)| known == prefix) {
-            Some((_, name)) => Ok(name.clone()),
-            None if prefix == "xml" => Ok("http://www.w3.org/XML/1998/namespace".to_owned()),
-            None => Err(Ora::with(19280, &[&prefix])),
-        }
-    }
-
-    fn name_test(&self, name: &str, is_element: bool) -> Result<Test> {
-        let (namespace, local) = match name.split_once(':') {
-            Some((prefix, local)) => (self.namespace(prefix)?, local),
-            None if is_element => {
-                let default = self.namespaces.iter().rev().find(|(prefix, _)| prefix.is_empty());
-                (default.map(|(_, name)| name.clone()).unwrap_or_default(), name)
-            }
-            None => (String::new(), name),
-        };
-        Ok(Test::Name { namespace: Some(namespace), local: Some(local.to_owned()) })
-    }
-
-    fn primary(&mut self) -> Parsed {
-        self.blanks();
-        match self.peek() {
-            Some('"' | '\'') => Ok(Expr::Text(self.string()?)),
-            Some('$') => {
-                self.at += 1;
-                let name = self.name()?;
-                match self.scope.iter().rev().find(|(known, _)| *known == name) {
-                    Some((_, slot)) => Ok(Expr::Variable(*slot)),
-                    None => Err(Ora::with(19228, &[&name])),
-                }
-            }
-            Some('(') => {
-                self.at += 1;
-                if self.eat(")") {
-                    return Ok(Expr::Sequence(Vec::new()));
-                }
-                let inner = self.expr()?;
-                self.expect(")")?;
-                // Parentheses keep the steps inside from the predicates after them.
-                Ok(inner)
-            }
-            Some('.') if !self.rest()[1..].starts_with(|c: char| c.is_ascii_digit()) => {
-                self.at += 1;
-                Ok(Expr::Context)
-            }
-            Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
-            Some('<') => self.element(),
-            Some(_) if name_length(self.rest()) > 0 => self.call(),
-            _ => self.fail(),
-        }
-    }
-
-    fn number(&mut self) -> Parsed {
-        let rest = self.rest();
-        let mut length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        if rest[length..].starts_with(['e', 'E']) {
-            let from = length + 1 + usize::from(rest[length + 1..].starts_with(['+', '-']));
-            let digits = rest[from..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - from);
-            length = if digits > 0 { from + digits } else { length };
-        }
-        match rest[..length].parse() {
-            Ok(number) => {
-                self.at += length;
-                Ok(Expr::Number(number))
-            }
-            Err(_) => self.fail(),
-        }
-    }
-
-    fn call(&mut self) -> Parsed {
-        let start = self.at;
-        let name = self.name()?;
-        self.expect("(")?;
-        let mut args = Vec::new();
-        if !self.eat(")") {
-            loop {
-                args.push(self.single()?);
-                if !self.eat(",") {
-                    break;
-                }
-            }
-            self.expect(")")?;
-        }
-        let plain = name.strip_prefix("fn:").unwrap_or(&name);
-        match Function::find(plain, args.len()) {
-            Some(function) => Ok(Expr::Call(function, args)),
-            None if Function::is_known(plain) => {
-                self.at = start;
-                self.fail()
-            }
-            None => Err(Ora::with(19237, &[&name])),
-        }
-    }
-
-    /// A constructor `<name attribute="{…}">…{…}…</name>`.
-    fn element(&mut self) -> Parsed {
-        self.nested(|p| {
-            p.at += 1;
-            let length = name_length(p.rest());
-            let name = p.rest()[..length].to_owned();
-            if !is_name(&name) {
-                return p.fail();
-            }
-            p.at += length;
-            let mut attributes = Vec::new();
-            loop {
-                p.blanks();
-                if p.eat("/>") {
-                    return Ok(Expr::Element { name, attributes, content: Vec::new() });
-                }
-                if p.eat(">") {
-                    break;
-                }
-                let length = name_length(p.rest());
-                if length == 0 {
-                    return p.fail();
-                }
-                let attribute = p.rest()[..length].to_owned();
-                p.at += length;
-                p.expect("=")?;
-                p.blanks();
-                let Some(quote @ ('"' | '\'')) = p.peek() else { return p.fail() };
-                p.at += 1;
-                let value = p.parts(&[quote])?;
-                p.at += 1;
-                attributes.push((attribute, value));
-            }
-            let mut content = Vec::new();
-            loop {
-                content.extend(p.parts(&['<'])?);
-                if p.rest().starts_with("</") {
-                    p.at += 2;
-                    if !p.rest().starts_with(&name) || name_length(p.rest()) != name.len() {
-                        return p.fail();
-                    }
-                    p.at += name.len();
-                    p.expect(">")?;
-                    return Ok(Expr::Element { name, attributes, content });
-                }
-                content.push(Part::Expr(p.element()?));
-            }
-        })
-    }
-
-    /// Text and `{expressions}` up to an end character, which is not consumed.
-    fn parts(&mut self, ends: &[char]) -> Result<Vec<Part>> {
-        let mut parts = Vec::new();
-        let mut text = String::new();
-        loop {
-            let Some(c) = self.peek() else { return self.fail() };
-            let doubled = self.rest()[c.len_utf8()..].starts_with(c);
-            match c {
-                '{' | '}' if doubled => {
-                    text.push(c);
-                    self.at += 2;
-                }
-                '{' => {
-                    self.at += 1;
-                    if !text.is_empty() {
-                        parts.push(Part::Text(std::mem::take(&mut text)));
-                    }
-                    parts.push(Part::Expr(self.nested(Self::expr)?));
-                    self.expect("}")?;
-                }
-                '}' => return self.fail(),
-                c if ends.contains(&c) => {
-                    let is_blank = ends == ['<'] && text.trim().is_empty();
-                    if !text.is_empty() && !is_blank {
-                        parts.push(Part::Text(text));
-                    }
-                    return Ok(parts);
-                }
-                c => {
-                    text.push(c);
-                    self.at += c.len_utf8();
-                }
-            }
-        }
-    }
-}
-
-fn kind_test(name: &str) -> Option<Test> {
-    Some(match name {
-        "node" => Test::Node,
-        "text" => Test::Text,
-        "comment" => Test::Comment,
-        "processing-instruction" => Test::Instruction(None),
-        "element" => Test::Element,
-        "attribute" => Test::Attribute,
-        "document-node" => Test::Document,
-        _ => return None,
-    })
 }

@@ -23,7 +23,12 @@ pub(crate) enum Expr {
     Or(Box<Expr>, Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     /// `value`: `eq` and the like, which compare single values.
-    Compare { op: Compare, value: bool, left: Box<Expr>, right: Box<Expr> },
+    Compare {
+        op: Compare,
+        value: bool,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
     Range(Box<Expr>, Box<Expr>),
     Union(Box<Expr>, Box<Expr>),
@@ -33,10 +38,21 @@ pub(crate) enum Expr {
     Filter(Box<Expr>, Vec<Expr>),
     Call(Function, Vec<Expr>),
     If(Box<[Expr; 3]>),
-    Flwor { clauses: Vec<Clause>, result: Box<Expr> },
+    Flwor {
+        clauses: Vec<Clause>,
+        result: Box<Expr>,
+    },
     /// `some $x in … satisfies …`, or `every`.
-    Quantified { every: bool, bindings: Vec<(usize, Expr)>, test: Box<Expr> },
-    Element { name: String, attributes: Vec<(String, Vec<Part>)>, content: Vec<Part> },
+    Quantified {
+        every: bool,
+        bindings: Vec<(usize, Expr)>,
+        test: Box<Expr>,
+    },
+    Element {
+        name: String,
+        attributes: Vec<(String, Vec<Part>)>,
+        content: Vec<Part>,
+    },
 }
 
 /// A part of the content of a constructed element or attribute.
@@ -49,8 +65,15 @@ pub(crate) enum Part {
 
 #[derive(Debug)]
 pub(crate) enum Clause {
-    For { slot: usize, at: Option<usize>, source: Expr },
-    Let { slot: usize, value: Expr },
+    For {
+        slot: usize,
+        at: Option<usize>,
+        source: Expr,
+    },
+    Let {
+        slot: usize,
+        value: Expr,
+    },
     Where(Expr),
     /// The keys, with DESCENDING.
     OrderBy(Vec<(Expr, bool)>),
@@ -78,7 +101,11 @@ pub(crate) enum Arithmetic {
 
 #[derive(Debug)]
 pub(crate) enum Step {
-    Axis { axis: Axis, test: Test, predicates: Vec<Expr> },
+    Axis {
+        axis: Axis,
+        test: Test,
+        predicates: Vec<Expr>,
+    },
     /// An expression evaluated for each node, as `/a/string(.)`.
     Each(Expr),
 }
@@ -103,7 +130,10 @@ pub(crate) enum Axis {
 #[derive(Debug)]
 pub(crate) enum Test {
     /// A name; `None` for `*`.
-    Name { namespace: Option<String>, local: Option<String> },
+    Name {
+        namespace: Option<String>,
+        local: Option<String>,
+    },
     Node,
     Text,
     Comment,

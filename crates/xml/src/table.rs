@@ -40,7 +40,7 @@ impl Table {
     pub fn rows(&self) -> Result<TableRows> {
         let path = |column: &Column| match column {
             Column::Ordinality => Ok(None),
-            Column::Value { path, .. } => self.query(path).map(Some),
+            Column::Value { path, .. } => parse(path, &[], self.namespaces.clone() as Namespaces, false).map(Some),
         };
         let paths = self.columns.iter().map(path).collect::<Result<_>>()?;
         Ok(TableRows { table: self.clone(), paths, expression: None, rows: Vec::new(), at: 0 })
@@ -132,7 +132,7 @@ impl TableRows {
             *out = Value::Number(Number::from_u64(self.at as u64));
             return Ok(());
         };
-        let items = path.evaluate(Some(row.clone()), vec![Vec::new(); self.table.variables.len()], check)?;
+        let items = path.evaluate(Some(row.clone()), Vec::new(), check)?;
         if items.is_empty() {
             out.set(default);
             return Ok(());

@@ -76,9 +76,9 @@ pub fn indented(document: &Document, size: usize) -> String {
             continue;
         }
         let mixed = document.children(node).all(|n| is_blank(document, n))
-            || document.children(node).any(|n| {
-                matches!(document.kind(n), Kind::Text | Kind::Cdata) && !is_blank(document, n)
-            });
+            || document
+                .children(node)
+                .any(|n| matches!(document.kind(n), Kind::Text | Kind::Cdata) && !is_blank(document, n));
         if document.kind(node) != Kind::Element || mixed {
             out.push_str(document.source(node));
             continue;

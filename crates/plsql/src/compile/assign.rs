@@ -119,7 +119,9 @@ impl<W: World> Compiler<'_, W> {
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
                 let is_same_object = matches!(to.ty, DataType::Named(_) | DataType::Xml) && from.ty == to.ty;
-                if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
+                // A value of unknown type becomes XML if its text is.
+                let is_unknown = to.ty == DataType::Xml && from.ty == DataType::Null;
+                if !is_same_object && !is_unknown && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }
                 if fits_without_check(&from.ty, to) || (to.ty == DataType::Null) {

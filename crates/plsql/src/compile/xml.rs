@@ -34,7 +34,8 @@ impl<W: World> Compiler<'_, W> {
         self.emit(Op::Move { d: Opd::local(base + 2), s: text.o });
         let flag = self.constant(Value::Number(0i32.into()));
         self.emit(Op::Move { d: Opd::local(base + 3), s: flag });
-        let v = self.xml_operation(XmlOp::Parse, base, vec![DataType::Clob, DataType::NUMBER], DataType::Xml, n.first.pos)?;
+        let v =
+            self.xml_operation(XmlOp::Parse, base, vec![DataType::Clob, DataType::NUMBER], DataType::Xml, n.first.pos)?;
         Ok(Some((v, used)))
     }
 
@@ -62,14 +63,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// An operation over the values after `base + 1`.
-    fn xml_operation(
-        &mut self,
-        op: XmlOp,
-        base: u32,
-        values: Vec<DataType>,
-        ty: DataType,
-        pos: Pos,
-    ) -> CResult<Val> {
+    fn xml_operation(&mut self, op: XmlOp, base: u32, values: Vec<DataType>, ty: DataType, pos: Pos) -> CResult<Val> {
         let number = self.constant(Value::Number((op as i32).into()));
         self.emit(Op::Move { d: Opd::local(base + 1), s: number });
         let types = std::iter::once(DataType::NUMBER).chain(values).map(Ty::of).collect();

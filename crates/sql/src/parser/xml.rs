@@ -264,8 +264,8 @@ impl Parser<'_> {
             return Ok(XmlColumn { name, kind: XmlColumnKind::Ordinality });
         }
         let pos = self.pos();
-        let no_type = self.at_any(&["PATH", "DEFAULT"])
-            || matches!(self.kind(), TokenKind::Comma | TokenKind::RightParen);
+        let no_type =
+            self.at_any(&["PATH", "DEFAULT"]) || matches!(self.kind(), TokenKind::Comma | TokenKind::RightParen);
         let ty = match no_type {
             true => DataTypeName { kind: TypeKind::XmlType, pos },
             false => self.data_type()?,

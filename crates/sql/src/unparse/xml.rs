@@ -98,11 +98,7 @@ fn kind(document: Option<bool>) -> &'static str {
     }
 }
 
-fn values<'a>(
-    names: &'a [XmlName],
-    args: &mut std::slice::Iter<'a, Argument>,
-    f: &mut Formatter<'_>,
-) -> fmt::Result {
+fn values<'a>(names: &'a [XmlName], args: &mut std::slice::Iter<'a, Argument>, f: &mut Formatter<'_>) -> fmt::Result {
     for (at, (name, evaluated, value)) in named_values(names, args).into_iter().enumerate() {
         write!(f, "{}{value}", if at > 0 { ", " } else { "" })?;
         match (name, evaluated) {
@@ -122,9 +118,9 @@ impl Display for XmlColumn {
             XmlColumnKind::Value { ty, path, default } => {
                 write!(f, " {ty}")?;
                 path.iter().try_for_each(|path| write!(f, " PATH {}", Text(&path.text)))?;
-                default.iter().try_for_each(|(minus, literal)| {
-                    write!(f, " DEFAULT {}{literal}", if *minus { "-" } else { "" })
-                })
+                default
+                    .iter()
+                    .try_for_each(|(minus, literal)| write!(f, " DEFAULT {}{literal}", if *minus { "-" } else { "" }))
             }
         }
     }
