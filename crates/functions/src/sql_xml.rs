@@ -352,7 +352,7 @@ fn edited(ctx: &mut FnCtx<'_>, op: XmlOp, args: &[Value], out: &mut Value) -> Re
     };
     let written = xml::edit(&document, &nodes, &edit)?;
     check_length(&written)?;
-    // The change of a document must leave one.
+    // The change must leave text that is well-formed (X4 of the crate `xml`).
     ctx.cache.xml.document(&written, true)?;
     out.set_text(&written);
     Ok(())

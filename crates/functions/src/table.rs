@@ -67,8 +67,8 @@ pub const SAMPLE: &str = " SAMPLE";
 /// `a SUBMULTISET OF b`.
 pub const SUBMULTISET: &str = " SUBMULTISET";
 
-/// An operation over XML: the number of an [`crate::XmlOp`] is followed by its arguments. The caller determines the type
-/// of the result.
+/// An operation over XML: the number of an [`crate::XmlOp`] is followed by its arguments. The caller determines the
+/// type of the result.
 pub const XML: &str = " XML";
 /// XMLCAST: an image of the type is followed by the value.
 pub const XML_CAST: &str = " XML_CAST";

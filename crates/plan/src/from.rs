@@ -52,11 +52,11 @@ impl Compiler<'_> {
     fn elements(&mut self, e: &ast::Expr) -> Result<(Expr, ElementShape, Vec<ItemColumn>)> {
         if let ExprKind::Call(call) = &e.kind
             && call.name.as_simple() == Some("JSON_TABLE")
-            && let (Some(clauses), [input]) = (&call.json, &call.args[..])
+            && let (Some(clauses), [input, passing @ ..]) = (&call.json, &call.args[..])
         {
             let (table, names) = self.json_table(clauses, e.pos.0)?;
             let columns = names.iter().map(|(name, ty)| item_column(name, *ty, true)).collect();
-            return Ok((self.json_input(&input.value)?, ElementShape::Json(Box::new(table)), columns));
+            return Ok((self.json_table_input(&input.value, passing)?, ElementShape::Json(Box::new(table)), columns));
         }
         if let ExprKind::Call(call) = &e.kind
             && call.name.as_simple() == Some("XMLTABLE")

@@ -30,7 +30,7 @@ pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>
     const OF_ANY_TYPE: &[&str] = &["DUMP", "NVL", "NVL2", "NULLIF", "VSIZE"];
     let args = match def.name.starts_with(' ') || OF_ANY_TYPE.contains(&def.name) {
         true => args,
-        false => args.into_iter().map(|e| crate::sql_xml::as_text(e, pos)).collect::<Result<_>>()?,
+        false => args.into_iter().map(|e| crate::xml_values::as_text(e, pos)).collect::<Result<_>>()?,
     };
     let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
     let ty = def.return_type(&types).map_err(|e| e.at(pos))?;

@@ -60,6 +60,7 @@ mod updatable;
 mod virtuals;
 mod visit;
 mod written_types;
+mod xml_values;
 
 pub use call::{Called, called};
 pub use compile::{

@@ -6,12 +6,11 @@ use crate::refusals::{invalid_identifier, unsupported};
 use crate::resolve::Operands;
 use crate::scope::*;
 use crate::typing::*;
+use crate::xml_values::{TEXT, operation, packed, parsed, whole};
 use functions::{QuerySpec, XmlOp};
 use sql::ast::{self, ExprKind, XmlClauses, XmlColumnKind, XmlIndent, XmlName};
 use types::image::{Image, Writer};
-use types::{DataType, LenUnit, Ora, Result, TypeId, Value};
-
-const TEXT: DataType = DataType::Varchar2 { len: 4000, unit: LenUnit::Byte };
+use types::{DataType, Ora, Result, TypeId, Value};
 
 /// The methods of XMLTYPE: name, fewest and most arguments, operation and type of the result.
 const METHODS: &[(&str, usize, usize, XmlOp, DataType)] = &[
@@ -74,10 +73,6 @@ pub fn is_function(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-fn whole(n: u32) -> Expr {
-    Expr::new(Node::Const(Value::Number(n.into())), number())
-}
-
 fn constant_text(text: &str) -> Expr {
     Expr::new(Node::Const(Value::text(text)), TEXT)
 }
@@ -92,22 +87,6 @@ fn image(definition: &impl Image, pos: u32) -> Result<Expr> {
 fn call(name: &str, args: Vec<Expr>, ty: DataType, pos: u32) -> Result<Expr> {
     let (function, args, _) = crate::function_types::resolve(name, args, pos)?;
     Ok(Expr::new(Node::Func(function, args), ty))
-}
-
-/// An operation.
-pub fn operation(op: XmlOp, mut args: Vec<Expr>, ty: DataType, pos: u32) -> Result<Expr> {
-    args.insert(0, whole(op as u32));
-    call(functions::XML, args, ty, pos)
-}
-
-/// A text as XML: a document.
-pub fn parsed(text: Expr, pos: u32) -> Result<Expr> {
-    operation(XmlOp::Parse, vec![text, whole(0)], DataType::Xml, pos)
-}
-
-/// XML as a VARCHAR2; any other value as it is.
-pub fn as_text(e: Expr, pos: u32) -> Result<Expr> {
-    if e.ty == DataType::Xml { operation(XmlOp::Text, vec![e], TEXT, pos) } else { Ok(e) }
 }
 
 fn is_text(e: &Expr) -> bool {
@@ -565,7 +544,7 @@ impl Compiler<'_> {
             table.query(text).map_err(|e| e.at(first.value.pos.0))?;
         }
         args.insert(0, text);
-        let value = operation(XmlOp::Pack, args, DataType::Named(TypeId::XML_SEQUENCE), pos)?;
+        let value = packed(args, pos)?;
         Ok((value, XmlRows { table, context: spec.context, xml: spec.xml }, names))
     }
 

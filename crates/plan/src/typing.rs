@@ -122,7 +122,7 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
             _ if e.ty == DataType::Xml => Ok(e),
             _ if is_null(&e) => Ok(Expr::new(Node::Const(Value::Null), *ty)),
             // A text becomes XML wherever XML is expected.
-            Class::Text | Class::Lob => crate::sql_xml::parsed(e, pos),
+            Class::Text | Class::Lob => crate::xml_values::parsed(e, pos),
             _ => Err(inconsistent(type_name(ty), type_name(&e.ty), pos)),
         };
     }
@@ -499,7 +499,7 @@ pub fn length(ty: &DataType) -> u32 {
 }
 
 pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
-    let (a, b) = (crate::sql_xml::as_text(a, pos)?, crate::sql_xml::as_text(b, pos)?);
+    let (a, b) = (crate::xml_values::as_text(a, pos)?, crate::xml_values::as_text(b, pos)?);
     let lob = class(&a.ty) == Class::Lob || class(&b.ty) == Class::Lob;
     let side = |e: Expr| {
         if class(&e.ty) == Class::Lob || class(&e.ty) == Class::Text { Ok(e) } else { convert(e, &text(4000), pos) }

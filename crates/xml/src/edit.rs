@@ -1,7 +1,8 @@
 //! UPDATEXML, DELETEXML and the insertions: selected nodes of a document are replaced in its text.
 
 use crate::chars::push_escaped;
-use crate::document::{Document, Kind, NodeId};
+use crate::document::Document;
+use crate::node::{Kind, NodeId};
 use std::ops::Range;
 use types::{Ora, Result};
 

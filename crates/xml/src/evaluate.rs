@@ -5,9 +5,10 @@
 //! the items and texts that it keeps (X3).
 
 use crate::chars::push_escaped;
-use crate::document::{Document, Kind, NodeId};
-use crate::functions::{call, many};
-use crate::item::{Item, Source};
+use crate::document::Document;
+use crate::functions::{Here, call};
+use crate::item::{Item, Source, boolean, check_text, many, too_large};
+use crate::node::{Kind, NodeId};
 use crate::query::*;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -15,8 +16,6 @@ use types::{Ora, Result};
 
 /// Most items of a sequence.
 const ITEMS_MAX: usize = 1 << 22;
-/// Longest text that an expression makes.
-const TEXT_MAX: usize = 32_767 * 1024;
 /// Nodes visited between two checks for a cancelled statement.
 const VISITS_BETWEEN_CHECKS: u32 = 1 << 12;
 
@@ -42,22 +41,6 @@ pub(crate) struct Context {
 impl Context {
     fn of(item: Item, position: usize, size: usize) -> Context {
         Context { item: Some(item), position, size }
-    }
-}
-
-#[cold]
-fn too_large(what: &str, n: usize) -> Ora {
-    Ora::with(4030, &[&n, &"qmxqtm", &what])
-}
-
-/// The effective truth value of a sequence.
-pub(crate) fn boolean(items: &[Item]) -> bool {
-    match items {
-        [] => false,
-        [Item::Boolean(b)] => *b,
-        [Item::Number(n)] => *n != 0.0 && !n.is_nan(),
-        [Item::Text(text)] => !text.is_empty(),
-        _ => true,
     }
 }
 
@@ -88,10 +71,6 @@ impl Evaluation<'_> {
 
     fn check_items(&self, n: usize) -> Result<()> {
         if n > ITEMS_MAX { Err(too_large("XQuery items", n)) } else { Ok(()) }
-    }
-
-    pub(crate) fn check_text(&self, n: usize) -> Result<()> {
-        if n > TEXT_MAX { Err(too_large("XQuery text", n)) } else { Ok(()) }
     }
 
     pub(crate) fn eval(&mut self, e: &Expr, cx: &Context) -> Result<Vec<Item>> {
@@ -160,7 +139,14 @@ impl Evaluation<'_> {
                 }
                 items
             }
-            Expr::Call(function, args) => call(*function, args, self, cx)?,
+            Expr::Call(function, args) => {
+                let mut values = Vec::with_capacity(args.len());
+                for e in args {
+                    values.push(self.eval(e, cx)?);
+                }
+                let here = Here { item: cx.item.as_ref(), position: cx.position, size: cx.size };
+                call(*function, values, &here)?
+            }
             Expr::If(parts) => {
                 let [test, then, otherwise] = &**parts;
                 let holds = self.truth(test, cx)?;
@@ -447,7 +433,7 @@ impl Evaluation<'_> {
         }
         if content.is_empty() {
             out.push_str("/>");
-            return self.check_text(out.len());
+            return check_text(out.len());
         }
         out.push('>');
         let mut inner = String::new();
@@ -475,14 +461,14 @@ impl Evaluation<'_> {
                             }
                             item => item.push_xml(&mut inner),
                         }
-                        self.check_text(inner.len())?;
+                        check_text(inner.len())?;
                     }
                 }
             }
         }
         out.push_str(&inner);
         out.push_str(&format!("</{name}>"));
-        self.check_text(out.len())
+        check_text(out.len())
     }
 }
 

@@ -1,9 +1,7 @@
 //! The functions of paths.
 
-use crate::document::Kind;
-use crate::evaluate::{Context, Evaluation, boolean};
-use crate::item::{Item, number_of};
-use crate::query::Expr;
+use crate::item::{Item, boolean, check_text, many, number_of};
+use crate::node::Kind;
 use types::{Ora, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,59 +126,59 @@ fn single(items: Vec<Item>) -> Result<Option<Item>> {
     Ok(items.into_iter().next())
 }
 
-/// ORA-19279: several items where one is expected.
-#[cold]
-pub(crate) fn many() -> Ora {
-    Ora::new(19279)
+/// The place of a call: the context item, its position and the number of items.
+pub(crate) struct Here<'a> {
+    pub(crate) item: Option<&'a Item>,
+    pub(crate) position: usize,
+    pub(crate) size: usize,
 }
 
-/// Evaluates a call.
-pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, cx: &Context) -> Result<Vec<Item>> {
+/// Calls a function with its evaluated arguments.
+pub(crate) fn call(function: Function, mut args: Vec<Vec<Item>>, here: &Here<'_>) -> Result<Vec<Item>> {
     use Function::*;
     let one = |item: Item| Ok(vec![item]);
     // The argument, or the context item.
-    let subject = |ev: &mut Evaluation<'_>| match args.first() {
-        Some(e) => ev.eval(e, cx),
-        None => ev.eval(&Expr::Context, cx),
-    };
+    if args.is_empty()
+        && matches!(function, LocalName | Name | NamespaceUri | NormalizeSpace | Number | Root | String | StringLength)
+    {
+        let item = here.item.ok_or_else(|| Ora::with(19112, &[&"XPDY0002: no context item"]))?;
+        args.push(vec![item.clone()]);
+    }
+    let given = args.len();
+    let mut subject = || std::mem::take(&mut args[0]);
     // XPath 1.0 takes the first of several nodes as a text.
-    let text = |ev: &mut Evaluation<'_>, at: usize| -> Result<std::string::String> {
-        let items = ev.eval(&args[at], cx)?;
-        Ok(items.first().map(Item::to_text).unwrap_or_default())
-    };
-    let number =
-        |ev: &mut Evaluation<'_>| -> Result<Option<f64>> { Ok(single(subject(ev)?)?.map(|item| item.to_number())) };
-    let rounded = |value: Result<Option<f64>>, f: fn(f64) -> f64| -> Result<Vec<Item>> {
-        Ok(value?.map(f).map(Item::Number).into_iter().collect())
+    let first_text = |items: &[Item]| items.first().map(Item::to_text).unwrap_or_default();
+    let rounded = |items: Vec<Item>, f: fn(f64) -> f64| -> Result<Vec<Item>> {
+        Ok(single(items)?.map(|item| Item::Number(f(item.to_number()))).into_iter().collect())
     };
     match function {
         True => one(Item::Boolean(true)),
         False => one(Item::Boolean(false)),
         Not => {
-            let items = subject(ev)?;
+            let items = subject();
             one(Item::Boolean(!boolean(&items)))
         }
         Boolean => {
-            let items = subject(ev)?;
+            let items = subject();
             one(Item::Boolean(boolean(&items)))
         }
-        Empty => one(Item::Boolean(subject(ev)?.is_empty())),
-        Exists => one(Item::Boolean(!subject(ev)?.is_empty())),
-        Count => one(Item::Number(subject(ev)?.len() as f64)),
-        Last => one(Item::Number(cx.size as f64)),
-        Position => one(Item::Number(cx.position as f64)),
-        Abs => rounded(number(ev), f64::abs),
-        Floor => rounded(number(ev), f64::floor),
-        Ceiling => rounded(number(ev), f64::ceil),
-        Round => rounded(number(ev), |x| (x + 0.5).floor()),
-        Number => one(Item::Number(number(ev)?.unwrap_or(f64::NAN))),
-        WholeNumber => match number(ev)? {
+        Empty => one(Item::Boolean(subject().is_empty())),
+        Exists => one(Item::Boolean(!subject().is_empty())),
+        Count => one(Item::Number(subject().len() as f64)),
+        Last => one(Item::Number(here.size as f64)),
+        Position => one(Item::Number(here.position as f64)),
+        Abs => rounded(subject(), f64::abs),
+        Floor => rounded(subject(), f64::floor),
+        Ceiling => rounded(subject(), f64::ceil),
+        Round => rounded(subject(), |x| (x + 0.5).floor()),
+        Number => one(Item::Number(single(subject())?.map_or(f64::NAN, |item| item.to_number()))),
+        WholeNumber => match single(subject())?.map(|item| item.to_number()) {
             Some(n) if n.is_finite() => one(Item::Number(n.trunc())),
             Some(_) => Err(Ora::with(19112, &[&"FORG0001: invalid value for cast/constructor"])),
             None => Ok(Vec::new()),
         },
         Sum | Avg => {
-            let items = subject(ev)?;
+            let items = subject();
             let sum: f64 = items.iter().map(Item::to_number).sum();
             match (function, items.len()) {
                 (Sum, _) => one(Item::Number(sum)),
@@ -189,7 +187,7 @@ pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, c
             }
         }
         Min | Max => {
-            let items = subject(ev)?;
+            let items = subject();
             let keep = |a: f64, b: f64| if (function == Min) == (b < a) { b } else { a };
             let numbers: Vec<f64> = items.iter().map(Item::to_number).collect();
             if numbers.iter().any(|n| n.is_nan()) {
@@ -201,64 +199,61 @@ pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, c
         }
         Concat => {
             let mut out = std::string::String::new();
-            for at in 0..args.len() {
-                out.push_str(&text(ev, at)?);
-                ev.check_text(out.len())?;
+            for items in &args {
+                out.push_str(&first_text(items));
+                check_text(out.len())?;
             }
             one(Item::text(&out))
         }
         Contains => {
-            let (a, b) = (text(ev, 0)?, text(ev, 1)?);
+            let (a, b) = (first_text(&args[0]), first_text(&args[1]));
             one(Item::Boolean(a.contains(&b)))
         }
         StartsWith => {
-            let (a, b) = (text(ev, 0)?, text(ev, 1)?);
+            let (a, b) = (first_text(&args[0]), first_text(&args[1]));
             one(Item::Boolean(a.starts_with(&b)))
         }
         EndsWith => {
-            let (a, b) = (text(ev, 0)?, text(ev, 1)?);
+            let (a, b) = (first_text(&args[0]), first_text(&args[1]));
             one(Item::Boolean(a.ends_with(&b)))
         }
         SubstringBefore | SubstringAfter => {
-            let (a, b) = (text(ev, 0)?, text(ev, 1)?);
+            let (a, b) = (first_text(&args[0]), first_text(&args[1]));
             let (before, after) = a.split_once(b.as_str()).unwrap_or(("", ""));
             one(Item::text(if function == SubstringBefore { before } else { after }))
         }
         Substring => {
-            let value = text(ev, 0)?;
-            let at = |ev: &mut Evaluation<'_>, n: usize| -> Result<f64> {
-                let items = ev.eval(&args[n], cx)?;
-                Ok((items.first().map_or(f64::NAN, Item::to_number) + 0.5).floor())
-            };
-            let from = at(ev, 1)?;
-            let to = if args.len() > 2 { from + at(ev, 2)? } else { f64::INFINITY };
+            let value = first_text(&args[0]);
+            let at = |n: usize| (args[n].first().map_or(f64::NAN, Item::to_number) + 0.5).floor();
+            let from = at(1);
+            let to = if given > 2 { from + at(2) } else { f64::INFINITY };
             let is_in = |n: usize| n as f64 >= from && (n as f64) < to;
             let found: std::string::String =
                 value.chars().zip(1..).filter(|(_, n)| is_in(*n)).map(|(c, _)| c).collect();
             one(Item::text(&found))
         }
         StringLength => {
-            let items = subject(ev)?;
+            let items = subject();
             let text = items.first().map(Item::to_text).unwrap_or_default();
             one(Item::Number(text.chars().count() as f64))
         }
-        String => match single(subject(ev)?)? {
+        String => match single(subject())? {
             Some(item) => one(Item::text(&item.to_text())),
             None => one(Item::text("")),
         },
         Data => {
             let atom = |item: Item| if item.is_node() { Item::text(&item.to_text()) } else { item };
-            Ok(subject(ev)?.into_iter().map(atom).collect())
+            Ok(subject().into_iter().map(atom).collect())
         }
         NormalizeSpace => {
-            let items = subject(ev)?;
+            let items = subject();
             let text = items.first().map(Item::to_text).unwrap_or_default();
             one(Item::text(&text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")))
         }
-        UpperCase => one(Item::text(&text(ev, 0)?.to_uppercase())),
-        LowerCase => one(Item::text(&text(ev, 0)?.to_lowercase())),
+        UpperCase => one(Item::text(&first_text(&args[0]).to_uppercase())),
+        LowerCase => one(Item::text(&first_text(&args[0]).to_lowercase())),
         Translate => {
-            let (value, from, to) = (text(ev, 0)?, text(ev, 1)?, text(ev, 2)?);
+            let (value, from, to) = (first_text(&args[0]), first_text(&args[1]), first_text(&args[2]));
             let to: Vec<char> = to.chars().collect();
             let mapped = |c: char| match from.chars().position(|known| known == c) {
                 Some(at) => to.get(at).copied(),
@@ -268,22 +263,22 @@ pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, c
             one(Item::text(&out))
         }
         StringJoin => {
-            let items = ev.eval(&args[0], cx)?;
-            let separator = if args.len() > 1 { text(ev, 1)? } else { std::string::String::new() };
+            let items = subject();
+            let separator = if given > 1 { first_text(&args[1]) } else { std::string::String::new() };
             let mut out = std::string::String::new();
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
                     out.push_str(&separator);
                 }
                 item.push_text(&mut out);
-                ev.check_text(out.len())?;
+                check_text(out.len())?;
             }
             one(Item::text(&out))
         }
         DistinctValues => {
             let mut seen = std::collections::HashSet::new();
             let mut out = Vec::new();
-            for item in subject(ev)? {
+            for item in subject() {
                 let text = item.to_text();
                 if seen.insert(text.clone()) {
                     out.push(if item.is_node() { Item::text(&text) } else { item });
@@ -292,23 +287,23 @@ pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, c
             Ok(out)
         }
         IndexOf => {
-            let (items, wanted) = (ev.eval(&args[0], cx)?, text(ev, 1)?);
+            let (items, wanted) = (subject(), first_text(&args[1]));
             let found = items.iter().zip(1..).filter(|(item, _)| item.to_text() == wanted);
             Ok(found.map(|(_, n)| Item::Number(f64::from(n))).collect())
         }
         Reverse => {
-            let mut items = subject(ev)?;
+            let mut items = subject();
             items.reverse();
             Ok(items)
         }
         Subsequence => {
-            let items = ev.eval(&args[0], cx)?;
-            let from = number_of(&text(ev, 1)?);
-            let to = if args.len() > 2 { from + number_of(&text(ev, 2)?) } else { f64::INFINITY };
+            let items = subject();
+            let from = number_of(&first_text(&args[1]));
+            let to = if given > 2 { from + number_of(&first_text(&args[2])) } else { f64::INFINITY };
             let is_in = |n: usize| n as f64 >= from && (n as f64) < to;
             Ok(items.into_iter().zip(1..).filter(|(_, n)| is_in(*n)).map(|(item, _)| item).collect())
         }
-        Root => Ok(match single(subject(ev)?)? {
+        Root => Ok(match single(subject())? {
             Some(Item::Node(source, _)) => {
                 let root = source.document.root();
                 vec![Item::Node(source, root)]
@@ -316,7 +311,7 @@ pub(crate) fn call(function: Function, args: &[Expr], ev: &mut Evaluation<'_>, c
             _ => Vec::new(),
         }),
         LocalName | Name | NamespaceUri => {
-            let items = subject(ev)?;
+            let items = subject();
             let Some(Item::Node(source, node)) = items.first() else { return one(Item::text("")) };
             let document = &source.document;
             let has_name = matches!(document.kind(*node), Kind::Element | Kind::Attribute | Kind::Instruction);

@@ -1,9 +1,14 @@
 //! Items: nodes, texts, numbers and truth values.
 
-use crate::document::{Document, Kind, NodeId};
+use crate::document::Document;
+use crate::node::{Kind, NodeId};
 use crate::write::push_node;
 use std::cmp::Ordering;
 use std::rc::Rc;
+use types::{Ora, Result};
+
+/// Longest text that an expression makes.
+const TEXT_MAX: usize = 32_767 * 1024;
 
 /// A document that items belong to. Its number orders the documents of an evaluation.
 #[derive(Clone, Debug)]
@@ -124,5 +129,33 @@ pub(crate) fn number_text(n: f64) -> String {
         format!("{n:E}")
     } else {
         n.to_string()
+    }
+}
+
+/// ORA-19279: several items where one is expected.
+#[cold]
+pub(crate) fn many() -> Ora {
+    Ora::new(19279)
+}
+
+#[cold]
+pub(crate) fn too_large(what: &str, n: usize) -> Ora {
+    Ora::with(4030, &[&n, &"qmxqtm", &what])
+}
+
+/// # Errors
+/// ORA-04030 for a text that is too long (X3).
+pub(crate) fn check_text(n: usize) -> Result<()> {
+    if n > TEXT_MAX { Err(too_large("XQuery text", n)) } else { Ok(()) }
+}
+
+/// The effective truth value of a sequence.
+pub(crate) fn boolean(items: &[Item]) -> bool {
+    match items {
+        [] => false,
+        [Item::Boolean(b)] => *b,
+        [Item::Number(n)] => *n != 0.0 && !n.is_nan(),
+        [Item::Text(text)] => !text.is_empty(),
+        _ => true,
     }
 }

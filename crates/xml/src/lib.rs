@@ -10,6 +10,7 @@ mod evaluate;
 mod functions;
 mod item;
 mod make;
+mod node;
 mod parse;
 mod query;
 mod reader;
@@ -18,7 +19,7 @@ mod table;
 mod write;
 
 pub use chars::{is_name, push_escaped, push_unescaped};
-pub use document::{Document, Kind, NESTING_MAX, NodeId};
+pub use document::Document;
 pub use edit::{Edit, edit};
 pub use error::{failed, unparsed};
 pub use evaluate::{Check, Evaluation};
@@ -27,7 +28,9 @@ pub use make::{
     Content, Element, Making, Serialization, comment, element, escaped_name, instruction, value_text,
     without_declaration,
 };
+pub use node::{Kind, NodeId};
 pub use parse::{Namespaces, parse, parse_namespaces};
 pub use query::Query;
+pub use reader::NESTING_MAX;
 pub use table::{Column, Table, TableRows, cast, items_of};
 pub use write::{indented, push_node};

@@ -1,9 +1,12 @@
 //! The reader of documents: text to the list of nodes, with Oracle's errors.
 
 use crate::chars::{in_name, is_allowed, name_length, push_unescaped, reference};
-use crate::document::{Kind, NESTING_MAX, Node, NodeId};
 use crate::error::failed;
+use crate::node::{Kind, Node, NodeId};
 use types::{Ora, Result};
+
+/// Deepest nesting of elements (X1).
+pub const NESTING_MAX: usize = 1024;
 
 /// Most nodes of a document.
 const NODES_MAX: usize = 1 << 22;

@@ -2,8 +2,7 @@
 
 use crate::document::Document;
 use crate::evaluate::Check;
-use crate::functions::many;
-use crate::item::{Item, Source, text_of_all};
+use crate::item::{Item, Source, many, text_of_all};
 use crate::parse::{Namespaces, parse};
 use crate::query::Query;
 use std::rc::Rc;

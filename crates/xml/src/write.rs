@@ -1,9 +1,10 @@
 //! Nodes as text.
 
 use crate::chars::push_escaped;
-use crate::document::{Document, Kind, NodeId};
+use crate::document::Document;
+use crate::node::{Kind, NodeId};
 
-/// Appends a node as it stands in the text; an element gets the declarations of the namespaces around it.
+/// Appends a node as it stands in the text; an element gets the declarations of the namespaces around it (X4).
 pub fn push_node(document: &Document, node: NodeId, out: &mut String) {
     match document.kind(node) {
         Kind::Attribute | Kind::Namespace => push_escaped(&document.value(node), false, out),

@@ -126,12 +126,17 @@ impl JsonTable {
     #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let r = self.value.eval(m, cx)?;
-        match m.value(r).content() {
-            Value::Text(text) => self.rows.open(Some(text)),
+        // With PASSING the document is followed by the values.
+        let (document, values) = match m.value(r) {
+            Value::Composite(packed) => packed.parts.split_first().unwrap_or((&Value::Null, &[])),
+            document => (document, &[][..]),
+        };
+        match document.content() {
+            Value::Text(text) => self.rows.open(Some(text), values),
             // Bytes that are not UTF-8 are no JSON.
-            Value::Raw(bytes) => self.rows.open(Some(std::str::from_utf8(bytes).unwrap_or(""))),
-            Value::Null => self.rows.open(None),
-            _ => self.rows.open(Some("")),
+            Value::Raw(bytes) => self.rows.open(Some(std::str::from_utf8(bytes).unwrap_or("")), values),
+            Value::Null => self.rows.open(None, values),
+            _ => self.rows.open(Some(""), values),
         }
     }
 

@@ -228,7 +228,7 @@ impl Parser<'_> {
             match call.name.last() {
                 word @ ("XMLTABLE" | "JSON_TABLE") => {
                     match word {
-                        "XMLTABLE" => self.xml_table(&mut call)?,
+                        "XMLTABLE" => self.xml_table(Self::value, &mut call)?,
                         _ => self.json_table(&mut call)?,
                     }
                     outer = self.at_outer_mark();

@@ -25,31 +25,35 @@ pub(super) fn has_clauses(name: &str) -> bool {
     )
 }
 
+/// The parser of a value, which the caller gives: the functions here would otherwise be in a circle with those of
+/// expressions.
+type ParseValue<P> = fn(&mut P) -> Result<Expr>;
+
 impl Parser<'_> {
     /// The content of the parentheses of a function with clauses.
-    pub(super) fn xml_call(&mut self, call: &mut Call) -> Result<()> {
+    pub(super) fn xml_call(&mut self, value: ParseValue<Self>, call: &mut Call) -> Result<()> {
         let mut clauses = Box::<XmlClauses>::default();
         match call.name.last() {
-            "XMLELEMENT" => self.xml_element(call, &mut clauses)?,
-            "XMLFOREST" | "XMLCOLATTVAL" => clauses.names = self.xml_values(call)?,
+            "XMLELEMENT" => self.xml_element(value, call, &mut clauses)?,
+            "XMLFOREST" | "XMLCOLATTVAL" => clauses.names = self.xml_values(value, call)?,
             "XMLPARSE" => {
                 clauses.document = self.xml_kind();
                 if clauses.document.is_none() {
                     return self.fail(909);
                 }
-                self.push_xml_value(call)?;
+                self.push_xml_value(value, call)?;
                 clauses.wellformed = self.eat_word("WELLFORMED");
             }
             "XMLPI" => {
-                self.xml_name(call, &mut clauses)?;
+                self.xml_name(value, call, &mut clauses)?;
                 if self.eat(TokenKind::Comma) {
-                    self.push_xml_value(call)?;
+                    self.push_xml_value(value, call)?;
                 }
             }
-            "XMLROOT" => self.xml_root(call, &mut clauses)?,
-            "XMLSERIALIZE" => self.xml_serialize(call, &mut clauses)?,
+            "XMLROOT" => self.xml_root(value, call, &mut clauses)?,
+            "XMLSERIALIZE" => self.xml_serialize(value, call, &mut clauses)?,
             "XMLCAST" => {
-                self.push_xml_value(call)?;
+                self.push_xml_value(value, call)?;
                 self.expect_word("AS", 905)?;
                 clauses.ty = Some(self.data_type()?);
             }
@@ -57,7 +61,7 @@ impl Parser<'_> {
                 let is_query = name == "XMLQUERY";
                 let pos = self.pos();
                 clauses.query = Some(JsonPath { text: self.string(19102)?, pos });
-                self.xml_passing(call, &mut clauses)?;
+                self.xml_passing(value, call, &mut clauses)?;
                 if is_query {
                     self.expect_word("RETURNING", 905)?;
                     self.expect_word("CONTENT", 905)?;
@@ -69,8 +73,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn push_xml_value(&mut self, call: &mut Call) -> Result<()> {
-        let value = self.value()?;
+    fn push_xml_value(&mut self, value: ParseValue<Self>, call: &mut Call) -> Result<()> {
+        let value = value(self)?;
         call.args.push(Argument { name: None, value });
         Ok(())
     }
@@ -85,10 +89,10 @@ impl Parser<'_> {
     }
 
     /// `[NAME] identifier` or `EVALNAME expression`.
-    fn xml_name(&mut self, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
+    fn xml_name(&mut self, value: ParseValue<Self>, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
         let follows = !matches!(self.peek(1).kind, TokenKind::Comma | TokenKind::RightParen);
         if follows && self.eat_word("EVALNAME") {
-            return self.push_xml_value(call);
+            return self.push_xml_value(value, call);
         }
         if follows {
             self.eat_word("NAME");
@@ -97,11 +101,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn xml_element(&mut self, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
+    fn xml_element(&mut self, value: ParseValue<Self>, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
         if let Some(at) = self.eat_any(&["ENTITYESCAPING", "NOENTITYESCAPING"]) {
             clauses.escaping = Some(at == 0);
         }
-        self.xml_name(call, clauses)?;
+        self.xml_name(value, call, clauses)?;
         if !self.eat(TokenKind::Comma) {
             return Ok(());
         }
@@ -111,14 +115,14 @@ impl Parser<'_> {
             if let Some(at) = self.eat_any(&["ENTITYESCAPING", "NOENTITYESCAPING"]) {
                 clauses.escaping = Some(at == 0);
             }
-            clauses.attributes = self.xml_values(call)?;
+            clauses.attributes = self.xml_values(value, call)?;
             self.right_paren()?;
             if !self.eat(TokenKind::Comma) {
                 return Ok(());
             }
         }
         loop {
-            self.push_xml_value(call)?;
+            self.push_xml_value(value, call)?;
             // Oracle accepts an alias of a content, which has no effect.
             if self.eat_word("AS") {
                 self.any_word(904)?;
@@ -130,13 +134,13 @@ impl Parser<'_> {
     }
 
     /// Values with names: `value [AS name | AS EVALNAME expression]`.
-    fn xml_values(&mut self, call: &mut Call) -> Result<Vec<XmlName>> {
+    fn xml_values(&mut self, value: ParseValue<Self>, call: &mut Call) -> Result<Vec<XmlName>> {
         self.comma_list(|p| {
-            let value = p.value()?;
+            let item = value(p)?;
             let as_word = p.eat_word("AS");
             let name = if as_word && p.at_word("EVALNAME") && !p.kind_ahead(1, TokenKind::Comma) {
                 p.bump();
-                let name = p.value()?;
+                let name = value(p)?;
                 call.args.push(Argument { name: None, value: name });
                 XmlName::Evaluated
             } else if as_word || matches!(p.kind(), TokenKind::Word | TokenKind::QuotedIdent) {
@@ -144,19 +148,19 @@ impl Parser<'_> {
             } else {
                 XmlName::Missing
             };
-            call.args.push(Argument { name: None, value });
+            call.args.push(Argument { name: None, value: item });
             Ok(name)
         })
     }
 
     /// `value, VERSION value | NO VALUE [, STANDALONE YES | NO | NO VALUE]`.
-    fn xml_root(&mut self, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
-        self.push_xml_value(call)?;
+    fn xml_root(&mut self, value: ParseValue<Self>, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
+        self.push_xml_value(value, call)?;
         self.expect(TokenKind::Comma, 909)?;
         self.expect_word("VERSION", 905)?;
         if !self.eat_words(&["NO", "VALUE"]) {
             clauses.version = true;
-            self.push_xml_value(call)?;
+            self.push_xml_value(value, call)?;
         }
         if self.eat(TokenKind::Comma) {
             self.expect_word("STANDALONE", 905)?;
@@ -170,16 +174,16 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn xml_serialize(&mut self, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
+    fn xml_serialize(&mut self, value: ParseValue<Self>, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
         clauses.document = self.xml_kind();
-        self.push_xml_value(call)?;
+        self.push_xml_value(value, call)?;
         if self.eat_word("AS") {
             clauses.ty = Some(self.data_type()?);
         }
         loop {
             if self.eat_any(&["ENCODING", "VERSION"]).is_some() {
                 // Texts are in the character set of the database, whatever their declaration says.
-                self.value()?;
+                value(self)?;
             } else if self.eat_words(&["NO", "INDENT"]) {
                 clauses.indent = Some(XmlIndent::No);
             } else if self.eat_word("INDENT") {
@@ -187,7 +191,7 @@ impl Parser<'_> {
                 if self.eat_word("SIZE") {
                     self.expect(TokenKind::Eq, 905)?;
                     let pos = self.pos();
-                    let written = self.value()?;
+                    let written = value(self)?;
                     size = match &written.kind {
                         ExprKind::Literal(Literal::Number(digits)) => digits.parse().ok().filter(|n| *n <= 12),
                         _ => None,
@@ -204,14 +208,14 @@ impl Parser<'_> {
     }
 
     /// `[PASSING [BY VALUE] value [AS name], …]`.
-    fn xml_passing(&mut self, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
+    fn xml_passing(&mut self, value: ParseValue<Self>, call: &mut Call, clauses: &mut XmlClauses) -> Result<()> {
         if !self.eat_word("PASSING") {
             return Ok(());
         }
         self.eat_words(&["BY", "VALUE"]);
         self.eat_words(&["BY", "REF"]);
         loop {
-            self.push_xml_value(call)?;
+            self.push_xml_value(value, call)?;
             let name = if self.eat_word("AS") { Some(self.any_word(904)?) } else { None };
             if name.is_none() && clauses.passing.iter().any(Option::is_none) {
                 return self.fail(905);
@@ -224,7 +228,7 @@ impl Parser<'_> {
     }
 
     /// `XMLTABLE ([XMLNAMESPACES (…),] expression [PASSING …] [COLUMNS …])`, from the parenthesis on.
-    pub(super) fn xml_table(&mut self, call: &mut Call) -> Result<()> {
+    pub(super) fn xml_table(&mut self, value: ParseValue<Self>, call: &mut Call) -> Result<()> {
         let mut clauses = Box::<XmlClauses>::default();
         self.left_paren()?;
         if self.at_word("XMLNAMESPACES") && self.kind_ahead(1, TokenKind::LeftParen) {
@@ -242,13 +246,13 @@ impl Parser<'_> {
             self.right_paren()?;
             self.expect(TokenKind::Comma, 905)?;
         }
-        self.push_xml_value(call)?;
-        self.xml_passing(call, &mut clauses)?;
+        self.push_xml_value(value, call)?;
+        self.xml_passing(value, call, &mut clauses)?;
         if self.eat_words(&["RETURNING", "SEQUENCE"]) {
             self.eat_words(&["BY", "REF"]);
         }
         if self.eat_word("COLUMNS") {
-            clauses.columns = self.comma_list(Self::xml_column)?;
+            clauses.columns = self.comma_list(|p| p.xml_column(value))?;
             if clauses.columns.len() > COLUMNS_MAX {
                 return Err(Ora::new(1792).at(self.pos().0));
             }
@@ -258,7 +262,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn xml_column(&mut self) -> Result<XmlColumn> {
+    fn xml_column(&mut self, value: ParseValue<Self>) -> Result<XmlColumn> {
         let name = self.any_word(904)?;
         if self.eat_words(&["FOR", "ORDINALITY"]) {
             return Ok(XmlColumn { name, kind: XmlColumnKind::Ordinality });
@@ -283,7 +287,7 @@ impl Parser<'_> {
             } else if self.eat_word("DEFAULT") {
                 let minus = self.eat(TokenKind::Minus);
                 let pos = self.pos();
-                let literal = self.nested(Self::primary)?;
+                let literal = value(self)?;
                 default = match literal.kind {
                     ExprKind::Literal(literal) if !minus || matches!(literal, Literal::Number(_)) => {
                         Some((minus, literal))
