@@ -271,6 +271,7 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
         }
         XmlOp::Cdata => {
             let Some(text) = text_at(args, 0)? else { return null(out) };
+            xml::check_characters(text)?;
             let parts = text.replace("]]>", "]]]]><![CDATA[>");
             out.set_text(&format!("<![CDATA[{parts}]]>"));
             Ok(())
@@ -282,6 +283,9 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
         XmlOp::Root => {
             let Some(text) = text_at(args, 0)? else { return null(out) };
             let version = text_at(args, 1)?.unwrap_or("1.0");
+            if !version.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-')) {
+                return Err(xml::failed(235, "invalid XML version", 1));
+            }
             let standalone = match text_at(args, 2)? {
                 Some(word) => format!(" standalone=\"{word}\""),
                 None => String::new(),

@@ -404,7 +404,7 @@ impl Compiler<'_> {
         };
         if name == "XMLELEMENT" {
             making.element = Some(match &clauses.name {
-                Some(name) => xml::Element::Named(name.name.clone()),
+                Some(name) => xml::Element::Named(xml::made_name(&name.name)),
                 None => {
                     let arg = given.next().ok_or_else(|| Ora::new(938).at(pos))?;
                     let e = self.operand(&arg.value)?;
@@ -449,7 +449,7 @@ impl Compiler<'_> {
         args: &mut Vec<Expr>,
     ) -> Result<Option<String>> {
         match (written, evaluated) {
-            (XmlName::Written(name), _) => Ok(Some(name.clone())),
+            (XmlName::Written(name), _) => Ok(Some(xml::made_name(name))),
             (_, Some(name)) => {
                 let e = self.operand(name)?;
                 args.push(convert(e, &TEXT, name.pos.0)?);

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use types::{Ora, Result};
 
 /// Most items of a sequence.
-const ITEMS_MAX: usize = 1 << 22;
+const ITEMS_MAX: usize = 1 << 20;
 /// Nodes visited between two checks for a cancelled statement.
 const VISITS_BETWEEN_CHECKS: u32 = 1 << 12;
 

@@ -25,8 +25,8 @@ pub use error::{failed, unparsed};
 pub use evaluate::{Check, Evaluation};
 pub use item::{Item, Source, text_of_all};
 pub use make::{
-    Content, Element, Making, Serialization, comment, element, escaped_name, instruction, value_text,
-    without_declaration,
+    Content, Element, Making, Serialization, check_characters, comment, element, escaped_name, instruction, made_name,
+    value_text, without_declaration,
 };
 pub use node::{Kind, NodeId};
 pub use parse::{Namespaces, parse, parse_namespaces};

@@ -1,6 +1,6 @@
 //! XML from values of SQL: XMLELEMENT, XMLFOREST, XMLCOLATTVAL and their relatives.
 
-use crate::chars::{is_name, push_escaped};
+use crate::chars::{is_allowed, is_name, push_escaped};
 use crate::document::Document;
 use crate::error::failed;
 use crate::write::indented;
@@ -61,6 +61,23 @@ pub fn escaped_name(name: &str) -> String {
         }
     }
     out
+}
+
+/// A written name as the name of an element or attribute: one that is no name is escaped.
+pub fn made_name(name: &str) -> String {
+    if checked_name(name).is_ok() { name.to_owned() } else { escaped_name(name) }
+}
+
+/// Checks that all characters may stand in XML (X4).
+///
+/// # Errors
+/// ORA-31061 for control characters.
+pub fn check_characters(text: &str) -> Result<()> {
+    let is_plain = |b: u8| (b >= 0x20 && b != 0xEF) || matches!(b, b'\t' | b'\n' | b'\r');
+    match text.bytes().all(is_plain) || text.chars().all(is_allowed) {
+        true => Ok(()),
+        false => Err(Ora::new(31061)),
+    }
 }
 
 /// Appends a value of SQL as the text of XML: dates and times in ISO 8601.
@@ -126,6 +143,7 @@ pub fn element(making: &Making, args: &[Value], nls: &Nls, out: &mut String) -> 
         }
         text.clear();
         value_text(value, nls, &mut text)?;
+        check_characters(&text)?;
         out.push(' ');
         out.push_str(name);
         out.push_str("=\"");
@@ -154,6 +172,7 @@ pub fn element(making: &Making, args: &[Value], nls: &Nls, out: &mut String) -> 
         }
         text.clear();
         value_text(value, nls, &mut text)?;
+        check_characters(&text)?;
         match making.escapes && !content.xml {
             true => push_escaped(&text, false, out),
             false => out.push_str(without_declaration(&text)),
@@ -186,6 +205,7 @@ pub fn comment(text: &str, out: &mut String) -> Result<()> {
     if text.contains("--") || text.ends_with('-') {
         return Err(failed(213, "comment must not contain \"--\"", 1));
     }
+    check_characters(text)?;
     out.push_str(&format!("<!--{text}-->"));
     Ok(())
 }
@@ -202,6 +222,7 @@ pub fn instruction(name: &str, text: &str, out: &mut String) -> Result<()> {
     if text.contains("?>") {
         return Err(failed(230, "invalid character 62 (U+003E) in a processing instruction", 1));
     }
+    check_characters(text)?;
     out.push_str(&format!("<?{name}"));
     if !text.is_empty() {
         out.push(' ');

@@ -248,6 +248,7 @@ fn push_column(value: &Value, name: &str, xml: bool, nulls: Nulls, nls: &Nls, ou
     }
     let mut text = String::new();
     value.write_text(nls, &mut text)?;
+    xml::check_characters(&text)?;
     out.push_str(&format!("  <{name}>"));
     match xml {
         true => out.push_str(xml::without_declaration(&text)),

@@ -1500,6 +1500,7 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (31011, "XML parsing failed"),
     (31013, "Invalid XPATH expression"),
     (31020, "The operation is not allowed, Reason: %s"),
+    (31061, "XDB error: special char to escaped char conversion failed."),
     (31600, "invalid input value %s for parameter %s in function %s"),
     (31603, "object \"%s\" of type %s not found in schema \"%s\""),
     (31608, "specified object of type %s not found"),
