@@ -477,10 +477,7 @@ impl Compiler<'_> {
         let own = self.operand(&arg.value)?;
         let own = check_xml(own, arg.value.pos.0)?;
         let ty = match &clauses.ty {
-            Some(ty) => match &ty.kind {
-                ast::TypeKind::Varchar2 { length: None, .. } => TEXT,
-                _ => crate::written_types::data_type(ty)?,
-            },
+            Some(ty) => declared(ty)?,
             None => DataType::Clob,
         };
         let document = whole(u32::from(clauses.document == Some(true)));
@@ -520,10 +517,7 @@ impl Compiler<'_> {
                     columns.push(xml::Column::Ordinality);
                 }
                 XmlColumnKind::Value { ty, path, default } => {
-                    let of = match &ty.kind {
-                        ast::TypeKind::Varchar2 { length: None, .. } => TEXT,
-                        _ => crate::written_types::data_type(ty)?,
-                    };
+                    let of = declared(ty)?;
                     let path = path.as_ref().map_or_else(|| name.clone(), |path| path.text.clone());
                     let default = match default {
                         Some((minus, literal)) => self.xml_default(*minus, literal, &of, ident.pos.0)?,
@@ -564,6 +558,14 @@ impl Compiler<'_> {
         }
         Ok(value)
     }
+}
+
+/// A written type, where VARCHAR2 needs no length.
+fn declared(ty: &ast::DataTypeName) -> Result<DataType> {
+    if let ast::TypeKind::Varchar2 { length: None, unit: _, national: false } = ty.kind {
+        return Ok(TEXT);
+    }
+    crate::written_types::data_type(ty)
 }
 
 fn call_cast(own: Expr, ty: DataType, pos: u32) -> Result<Expr> {

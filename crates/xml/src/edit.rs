@@ -69,7 +69,16 @@ fn splice(d: &Document, node: NodeId, edit: &Edit<'_>, out: &mut Vec<(Range<usiz
                 Some(text) if *xml => out.push((range, (*text).to_owned())),
                 Some(_) => return Err(Ora::with(932, &[&"-", &"CHAR"])),
                 None if is_empty_tag || kind == Kind::Root => {}
-                None => out.push((range, format!("<{}/>", d.name(node)))),
+                None => {
+                    // The attributes go too, but not the namespace that the name needs.
+                    let mut emptied = format!("<{}", d.name(node));
+                    for declaration in d.attributes(node).filter(|n| d.kind(*n) == Kind::Namespace) {
+                        emptied.push(' ');
+                        emptied.push_str(d.source(declaration));
+                    }
+                    emptied.push_str("/>");
+                    out.push((range, emptied));
+                }
             },
             Kind::Attribute => {
                 let mut escaped = String::new();
