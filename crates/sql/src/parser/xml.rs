@@ -199,7 +199,7 @@ impl Parser<'_> {
                     .ok_or_else(|| self.error_at(905, pos))?;
                 }
                 clauses.indent = Some(XmlIndent::Size(size));
-            } else if let Some(_) = self.eat_any(&["HIDE", "SHOW"]) {
+            } else if self.eat_any(&["HIDE", "SHOW"]).is_some() {
                 self.expect_word("DEFAULTS", 905)?;
             } else {
                 return Ok(());
