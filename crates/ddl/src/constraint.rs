@@ -177,7 +177,7 @@ fn add_key(
         let refused = match on.table.columns[*at].data_type {
             DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => "LOB",
             DataType::Long | DataType::LongRaw => "LONG",
-            DataType::Named(_) => "ADT",
+            DataType::Named(_) | DataType::Xml => "ADT",
             // One instant has as many values as there are time zones.
             DataType::Timestamp { zone: Zone::WithTimeZone, .. } => "TIME/TIMESTAMP WITH TIME ZONE",
             _ => continue,

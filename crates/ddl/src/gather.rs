@@ -239,6 +239,7 @@ fn is_counted(column: &ColumnDef) -> bool {
     !matches!(
         column.data_type,
         DataType::Clob
+            | DataType::Xml
             | DataType::Nclob
             | DataType::Blob
             | DataType::Bfile

@@ -214,7 +214,9 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
             DataType::Long | DataType::LongRaw => {
                 return Err(Ora::with(2327, &[&"datatype", &"LONG"]).at(new.target.pos));
             }
-            DataType::Named(_) => return Err(Ora::with(2327, &[&"datatype", &"ADT"]).at(new.target.pos)),
+            DataType::Named(_) | DataType::Xml => {
+                return Err(Ora::with(2327, &[&"datatype", &"ADT"]).at(new.target.pos));
+            }
             _ => {}
         }
     }

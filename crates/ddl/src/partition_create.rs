@@ -92,7 +92,7 @@ fn key_columns(named: &[Ident], columns: &[ColumnDef], pos: u32) -> Result<Vec<u
             return Err(Ora::new(957).at(name.pos.0));
         }
         match columns[at].data_type {
-            DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => {
+            DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Xml => {
                 return Err(Ora::new(14135).at(name.pos.0));
             }
             DataType::Number { .. }

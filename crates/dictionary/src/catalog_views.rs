@@ -25,7 +25,7 @@ pub fn is_restricted(name: &str) -> bool {
 
 /// The type's name in DATA_TYPE.
 const DATA_TYPE: &str = "decode(c.type#, 1, decode(c.charsetform, 2, 'NVARCHAR2', 'VARCHAR2'), 2, decode(c.scale, -127, 'FLOAT', 'NUMBER'), \
-    8, 'LONG', 12, 'DATE', 23, 'RAW', 24, 'LONG RAW', 69, 'ROWID', 96, decode(c.charsetform, 2, 'NCHAR', 'CHAR'), 100, 'BINARY_FLOAT', \
+    8, 'LONG', 12, 'DATE', 23, 'RAW', 24, 'LONG RAW', 69, 'ROWID', 58, 'XMLTYPE', 96, decode(c.charsetform, 2, 'NCHAR', 'CHAR'), 100, 'BINARY_FLOAT', \
     101, 'BINARY_DOUBLE', 112, decode(c.charsetform, 2, 'NCLOB', 'CLOB'), 121, (select y.name from obj$ y where y.obj# = c.precision#), 113, 'BLOB', 114, 'BFILE', 180, 'TIMESTAMP(' || c.scale || ')', \
     181, 'TIMESTAMP(' || c.scale || ') WITH TIME ZONE', 231, 'TIMESTAMP(' || c.scale || ') WITH LOCAL TIME ZONE', \
     182, 'INTERVAL YEAR(' || c.precision# || ') TO MONTH', \

@@ -36,6 +36,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_UTILITY", &[UserId::PUBLIC]),
     ("DBMS_WORKLOAD_REPOSITORY", &[ROLE_DBA]),
     ("DBMS_XA", &[UserId::PUBLIC]),
+    ("DBMS_XMLGEN", &[UserId::PUBLIC]),
     ("DBMS_XPLAN", &[UserId::PUBLIC]),
     ("PRIVATE_JDBC", &[UserId::PUBLIC]),
     ("STANDARD", &[UserId::PUBLIC]),

@@ -125,6 +125,7 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
         DataType::PlsInteger => columns(3, 4),
         DataType::Cursor => columns(102, 0),
         DataType::Named(_) => columns(121, 1),
+        DataType::Xml => columns(58, 2000),
         DataType::Null => columns(0, 0),
     };
     match ty {
@@ -182,6 +183,7 @@ pub fn type_of_columns(c: &[Value]) -> Result<DataType> {
         101 => DataType::BinaryDouble,
         8 => DataType::Long,
         24 => DataType::LongRaw,
+        58 => DataType::Xml,
         112 if national => DataType::Nclob,
         112 => DataType::Clob,
         113 => DataType::Blob,
@@ -222,6 +224,7 @@ mod tests {
             DataType::Nclob,
             DataType::Blob,
             DataType::Named(types::TypeId(77)),
+            DataType::Xml,
         ];
         for ty in all {
             assert_eq!(type_of_columns(&type_columns(&ty)).expect("known"), ty);

@@ -83,7 +83,7 @@ impl AggCode {
                 Core::Hypothetical(Box::default())
             }
             Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0, kept: 0, left_out: 0 },
-            JsonArray | JsonObject => Core::Json { items: Vec::new(), bytes: 0, held: 0, rows: false },
+            JsonArray | JsonObject | Xml => Core::Json { items: Vec::new(), bytes: 0, held: 0, rows: false },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
@@ -105,7 +105,7 @@ impl AggCode {
         self.kind == AggKind::CountStar && self.keep_last.is_none() && self.args.is_empty()
     }
 
-    /// Adds the current row, and returns the bytes that the values of JSON_ARRAYAGG or JSON_OBJECTAGG grew by.
+    /// Adds the current row, and returns the bytes that the values of JSON_ARRAYAGG, JSON_OBJECTAGG or XMLAGG grew by.
     ///
     /// # Errors
     /// Those of the arguments; ORA-40478 for more than a LOB.
@@ -403,7 +403,7 @@ enum Core {
         kept: usize,
         left_out: usize,
     },
-    /// JSON_ARRAYAGG and JSON_OBJECTAGG: the texts of elements or members.
+    /// JSON_ARRAYAGG, JSON_OBJECTAGG and XMLAGG: the texts of elements or members.
     Json {
         items: Vec<(Vec<u8>, String)>,
         /// Length of the text in bytes.
@@ -512,17 +512,21 @@ impl Acc {
             Core::Json { rows: false, .. } => Value::Null,
             Core::Json { items, bytes, .. } => {
                 sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
-                let (open, close) = if agg.kind == AggKind::JsonArray { ('[', ']') } else { ('{', '}') };
+                let (open, close, comma) = match agg.kind {
+                    AggKind::JsonArray => ("[", "]", ","),
+                    AggKind::JsonObject => ("{", "}", ","),
+                    _ => ("", "", ""), // not a clause: XMLAGG puts its values one after another
+                };
                 let mut text = String::with_capacity(*bytes + 2);
-                text.push(open);
+                text.push_str(open);
                 for (i, (_, item)) in items.iter().enumerate() {
                     if i > 0 {
-                        text.push(',');
+                        text.push_str(comma);
                     }
-                    text.push_str(item);
+                    text.push_str(if comma.is_empty() { xml::without_declaration(item) } else { item });
                 }
-                text.push(close);
-                Value::Text(text)
+                text.push_str(close);
+                Value::text(text)
             }
             Core::Nothing => Value::Null,
         })

@@ -123,7 +123,7 @@ impl Builder<'_> {
                     codes,
                     base,
                     self.reg(),
-                    if class(&e.ty) == Class::Lob { TextMax::Lob } else { TextMax::Text },
+                    if class(&e.ty) == Class::Lob || e.ty == DataType::Xml { TextMax::Lob } else { TextMax::Text },
                 )
             }
             Node::Convert(a) => {

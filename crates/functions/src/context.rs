@@ -54,6 +54,7 @@ pub trait Clock {
 pub struct FnCache {
     regexps: Vec<(String, u8, Regexp)>,
     pub(crate) json: crate::json_cache::Cache,
+    pub(crate) xml: crate::xml_cache::Cache,
 }
 
 /// Number of compiled expressions kept; the oldest is evicted first.

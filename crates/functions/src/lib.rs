@@ -23,16 +23,20 @@ mod regexp;
 mod sample;
 mod session;
 mod sql_json;
+mod sql_xml;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod xml_cache;
 
 pub use args::{Eval, Returns};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
+pub use sql_xml::XmlOp;
 pub use table::{
     AT_TIME_ZONE, ATTRIBUTE, CARDINALITY, FnDef, JSON, JSON_ARRAY, JSON_EQUAL, JSON_FINISH, JSON_IS, JSON_ITEM,
     JSON_MEMBER, JSON_MERGEPATCH, JSON_OBJECT, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SAMPLE, SUBMULTISET,
-    TO_CHAR_OF_DIGITS, is_named, lookup, names,
+    TO_CHAR_OF_DIGITS, XML, XML_CAST, XML_ITEM, XML_MAKE, XML_QUERY, XML_QUERY_EXISTS, is_named, lookup, names,
 };
+pub use xml_cache::QuerySpec;

@@ -1,7 +1,9 @@
 //! The list of scalar functions, and look-up by name.
 
 use crate::args::{Eval, Returns};
-use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, sql_json, text};
+use crate::{
+    FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, sample, session, sql_json, sql_xml, text,
+};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.
@@ -64,6 +66,20 @@ pub const SAMPLE: &str = " SAMPLE";
 
 /// `a SUBMULTISET OF b`.
 pub const SUBMULTISET: &str = " SUBMULTISET";
+
+/// An operation over XML: the number of an [`crate::XmlOp`] is followed by its arguments. The caller determines the
+/// type of the result.
+pub const XML: &str = " XML";
+/// XMLCAST: an image of the type is followed by the value.
+pub const XML_CAST: &str = " XML_CAST";
+/// A value of XMLAGG.
+pub const XML_ITEM: &str = " XML_ITEM";
+/// XMLELEMENT, XMLFOREST and XMLCOLATTVAL: the clauses, an image of [`xml::Making`], are followed by the values.
+pub const XML_MAKE: &str = " XML_MAKE";
+/// XMLQUERY: the clauses, an image of [`crate::QuerySpec`], are followed by the values of PASSING.
+pub const XML_QUERY: &str = " XML_QUERY";
+/// XMLEXISTS, with the arguments of XMLQUERY.
+pub const XML_QUERY_EXISTS: &str = " XML_QUERY_EXISTS";
 
 /// A scalar function.
 #[derive(Debug)]
@@ -229,6 +245,10 @@ fn to_clob(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Clob)
 }
 
+fn to_xml(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Xml)
+}
+
 fn to_blob(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Blob)
 }
@@ -292,6 +312,12 @@ static FUNCTIONS: &[FnDef] = &[
     pure(SAMPLE, (3, 4), to_boolean, sample::sample),
     pure(SUBMULTISET, (2, 2), to_boolean, general::submultiset),
     pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
+    pure(XML, (1, MANY), to_xml, sql_xml::operation),
+    pure(XML_CAST, (2, 2), to_null, sql_xml::cast),
+    pure(XML_ITEM, (1, 1), to_xml, sql_xml::unchanged),
+    pure(XML_MAKE, (1, MANY), to_xml, sql_xml::make),
+    pure(XML_QUERY, (1, MANY), to_xml, sql_xml::query),
+    pure(XML_QUERY_EXISTS, (1, MANY), to_boolean, sql_xml::query_exists),
     pure("ABS", (1, 1), to_numeric, numeric::abs),
     pure("ACOS", (1, 1), to_numeric, numeric::acos),
     pure("ADD_MONTHS", (2, 2), to_date, date::add_months),

@@ -22,7 +22,7 @@ fn json(bytes: &[u8]) {
     for text in documents.split('\n') {
         if let Some(rows) = &mut rows {
             // Only some rows of each document are fetched.
-            rows.open(Some(text)).expect("NULL ON ERROR");
+            rows.open(Some(text), &[]).expect("NULL ON ERROR");
             let mut value = Value::Null;
             for _ in 0..3 {
                 if !rows.next().unwrap_or(false) {
@@ -99,7 +99,7 @@ fn table(path: &str) -> Table {
     let inner = Level { path: "$.a[*]".to_owned(), columns: column(2), nested: Vec::new() };
     let middle = Level { path: "$.*".to_owned(), columns: Vec::new(), nested: vec![inner.clone(), inner] };
     let level = Level { path: path.to_owned(), columns: column(0), nested: vec![middle] };
-    Table { error: false, level, columns: 4 }
+    Table { error: false, level, columns: 4, variables: Vec::new() }
 }
 
 fn json_seeds() -> Vec<Vec<u8>> {

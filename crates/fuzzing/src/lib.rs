@@ -13,6 +13,7 @@ pub mod files;
 pub mod formats;
 pub mod language;
 pub mod local;
+pub mod markup;
 pub mod oracle_net;
 pub mod program;
 pub mod recorded;
@@ -25,7 +26,7 @@ pub use replay::{corpora, corpus_of, packed, replay, replay_over, unpacked};
 pub use target::Target;
 
 /// All targets.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     oracle_net::PACKETS,
     oracle_net::MESSAGES,
     oracle_net::LOGON,
@@ -43,6 +44,7 @@ pub const TARGETS: [Target; 18] = [
     rows::ROWS,
     formats::FORMATS,
     documents::JSON,
+    markup::XML,
     program::PROGRAM,
 ];
 

@@ -158,6 +158,8 @@ const PIECES: &[&str] = &[
     "decode(",
     "xmlagg",
     "json_value(",
+    "xmltable(",
+    "xmlelement(",
     "sys_context('userenv', 'sid')",
     "é",
     "\u{0}",

@@ -98,6 +98,11 @@ fn json() {
 }
 
 #[test]
+fn xml() {
+    run("xml", 20_000);
+}
+
+#[test]
 fn program_text() {
     run("program_text", 4_000);
 }

@@ -22,6 +22,8 @@ pub struct Table {
     pub level: Level,
     /// The number of columns of all levels.
     pub columns: u16,
+    /// Names of the PASSING clause.
+    pub variables: Vec<String>,
 }
 
 /// A path with columns.
@@ -54,6 +56,8 @@ impl Table {
             levels: Vec::new(),
             places: vec![(0, 0); usize::from(self.columns)],
             scratch: Scratch::default(),
+            variables: self.variables.clone(),
+            values: Vec::new(),
         };
         rows.add(&self.level)?;
         Ok(rows)
@@ -92,6 +96,9 @@ pub struct TableRows {
     /// The level of each column, and its position there.
     places: Vec<(usize, usize)>,
     scratch: Scratch,
+    variables: Vec<String>,
+    /// The values of the variables for the present document.
+    values: Vec<Value>,
 }
 
 impl TableRows {
@@ -108,7 +115,7 @@ impl TableRows {
             });
         }
         self.levels.push(State {
-            path: parse(&level.path, &[])?,
+            path: parse(&level.path, &self.variables)?,
             columns,
             nested: Vec::new(),
             nodes: Vec::new(),
@@ -124,11 +131,13 @@ impl TableRows {
         Ok(number)
     }
 
-    /// Begins with the rows of a document; `None` stands for NULL, which has no rows.
+    /// Begins with the rows of a document; `None` stands for NULL, which has no rows. `values` are those of PASSING.
     ///
     /// # Errors
     /// ORA-40441 with ERROR ON ERROR.
-    pub fn open(&mut self, text: Option<&str>) -> Result<()> {
+    pub fn open(&mut self, text: Option<&str>, values: &[Value]) -> Result<()> {
+        self.values.clear();
+        self.values.extend_from_slice(values);
         // A statement may have left the rows of the document before in the middle.
         for level in &mut self.levels {
             level.nodes.clear();
@@ -147,7 +156,7 @@ impl TableRows {
         let state = &mut self.levels[level];
         state.nodes.clear();
         (state.taken, state.child, state.is_active) = (0, None, false);
-        state.path.nodes(&self.document, root, &[], &mut self.scratch, &mut state.nodes)
+        state.path.nodes(&self.document, root, &self.values, &mut self.scratch, &mut state.nodes)
     }
 
     /// Moves to the next row; false after the last one.
@@ -216,7 +225,7 @@ impl TableRows {
                 *out = Value::Number(Number::from_u64(state.taken as u64));
                 Ok(())
             }
-            Source::Function(function) => function.evaluate(&self.document, node, &[], nls, out),
+            Source::Function(function) => function.evaluate(&self.document, node, &self.values, nls, out),
         }
     }
 }

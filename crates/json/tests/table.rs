@@ -14,7 +14,7 @@ fn level(path: &str, position: u16, nested: Option<Level>) -> Level {
 fn nested() -> TableRows {
     let inner = level("$.c[*]", 2, None);
     let middle = level("$.b[*]", 1, Some(inner));
-    Table { error: false, level: level("$.a[*]", 0, Some(middle)), columns: 3 }.rows().unwrap()
+    Table { error: false, level: level("$.a[*]", 0, Some(middle)), columns: 3, variables: Vec::new() }.rows().unwrap()
 }
 
 fn row(rows: &mut TableRows) -> Option<Vec<Value>> {
@@ -31,12 +31,12 @@ fn row(rows: &mut TableRows) -> Option<Vec<Value>> {
 #[test]
 fn a_document_left_in_the_middle_leaves_nothing_to_the_next() {
     let mut rows = nested();
-    rows.open(Some(r#"{"a":[{"b":[{"c":[1,2,3,4,5,6,7,8]}]}]}"#)).unwrap();
+    rows.open(Some(r#"{"a":[{"b":[{"c":[1,2,3,4,5,6,7,8]}]}]}"#), &[]).unwrap();
     assert_eq!(row(&mut rows), Some(vec![Value::Null, Value::Null, Value::Number(1.into())]));
-    rows.open(Some(r#"{"a":[1]}"#)).unwrap();
+    rows.open(Some(r#"{"a":[1]}"#), &[]).unwrap();
     assert_eq!(row(&mut rows), Some(vec![Value::Number(1.into()), Value::Null, Value::Null]));
     assert_eq!(row(&mut rows), None);
-    rows.open(None).unwrap();
+    rows.open(None, &[]).unwrap();
     assert_eq!(row(&mut rows), None);
 }
 

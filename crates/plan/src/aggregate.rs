@@ -63,6 +63,7 @@ impl Compiler<'_> {
             on_overflow,
             default_on_error,
             json,
+            xml: _, // not a clause: no aggregate has any
         } = call;
         if default_on_error.is_some() {
             return Err(Ora::new(907).at(pos));
@@ -95,7 +96,7 @@ impl Compiler<'_> {
         } else {
             check_arg_count(kind, args.len(), pos)?;
         }
-        let has_order = |e: &Expr| !matches!(e.ty, types::DataType::Named(_));
+        let has_order = |e: &Expr| !matches!(e.ty, types::DataType::Named(_) | types::DataType::Xml);
         if matches!(kind, AggKind::Min | AggKind::Max) && !args.iter().all(has_order) {
             return Err(Ora::new(22950).at(pos));
         }
@@ -108,7 +109,7 @@ impl Compiler<'_> {
             0 if is_percentile => return Err(Ora::with(2000, &[&"WITHIN"]).at(pos)),
             0 => {}
             1 if is_percentile => {}
-            _ if matches!(kind, AggKind::Listagg | AggKind::Collect | AggKind::JsonArray) => {}
+            _ if matches!(kind, AggKind::Listagg | AggKind::Collect | AggKind::JsonArray | AggKind::Xml) => {}
             _ if is_hypothetical => {
                 for (arg, key) in args.iter_mut().zip(&order) {
                     *arg = convert(arg.clone(), &key.expr.ty, pos)?;
@@ -125,7 +126,9 @@ impl Compiler<'_> {
         }
         let mut keep_last = None;
         if let Some(ast::Keep { last, order_by }) = keep {
-            if is_percentile || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject) {
+            if is_percentile
+                || matches!(kind, AggKind::Listagg | AggKind::JsonArray | AggKind::JsonObject | AggKind::Xml)
+            {
                 return Err(Ora::new(923).at(pos));
             }
             keep_last = Some(*last);
@@ -321,6 +324,7 @@ fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
         "APPROX_PERCENTILE" if !over => AggKind::PercentileCont,
         "JSON_ARRAYAGG" if !over => AggKind::JsonArray,
         "JSON_OBJECTAGG" if !over => AggKind::JsonObject,
+        "XMLAGG" if !over => AggKind::Xml,
         "GROUPING" if !over => AggKind::Grouping,
         "GROUPING_ID" if !over => AggKind::GroupingId,
         "GROUP_ID" if !over => AggKind::GroupId,
@@ -456,6 +460,10 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
             ty
         }
         JsonArray | JsonObject => DataType::Clob,
+        Xml => match args[0].ty {
+            DataType::Xml | DataType::Null => DataType::Xml,
+            ty => return Err(inconsistent("SYS.XMLTYPE", type_name(&ty), pos)),
+        },
         Listagg => {
             args = args.into_iter().map(|a| convert(a, &text(4000), pos)).collect::<Result<_>>()?;
             text(4000)

@@ -34,10 +34,10 @@ pub fn called(call: &ast::Call) -> Called {
         _ => None,
     };
     match name.or(dotted.as_deref()) {
-        Some(_) if call.json.is_some() => Called::Steady,
+        Some(_) if call.json.is_some() || call.xml.is_some() => Called::Steady,
         Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
         Some("LNNVL" | "VALIDATE_CONVERSION" | "CARDINALITY" | "SET") => Called::Steady,
-        Some(name) if is_special(name) => Called::Steady,
+        Some(name) if is_special(name) || crate::sql_xml::is_function(name) => Called::Steady,
         Some(name) => match functions::lookup(name) {
             Some(f) if !f.deterministic || f.bare => Called::Varying,
             Some(_) => Called::Steady,
@@ -70,7 +70,16 @@ impl Compiler<'_> {
         if let Some(clauses) = &call.json {
             return self.json_call(call, clauses, pos).map(Some);
         }
+        if let Some(clauses) = &call.xml {
+            return self.xml_call(call, clauses, pos).map(Some);
+        }
+        if let Some(e) = self.xml_dotted(call)? {
+            return Ok(Some(e));
+        }
         if let Some(name) = call.name.as_simple() {
+            if let Some(e) = self.xml_function(name, call, pos)? {
+                return Ok(Some(e));
+            }
             if name == "SYS_CONNECT_BY_PATH" {
                 return self.connect_by_path(call, pos).map(Some);
             }

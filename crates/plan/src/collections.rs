@@ -143,11 +143,15 @@ impl Compiler<'_> {
         let depths = self.blocks.iter().enumerate().rev();
         let mut items = depths.flat_map(|(depth, block)| block.items.iter().rev().map(move |id| (depth, *id)));
         let found = items.find(|(_, id)| self.items[*id].alias == alias);
-        let is_collection = |kind: &ItemKind| match kind {
+        // VALUE of XMLTABLE without COLUMNS is COLUMN_VALUE.
+        let is_collection = |item: &Item| match &item.kind {
+            ItemKind::Elements { shape: ElementShape::Xml(_), .. } => {
+                matches!(&item.columns[..], [column] if column.name == "COLUMN_VALUE")
+            }
             ItemKind::Elements { shape, .. } => !matches!(shape, ElementShape::Json(_)),
             _ => false,
         };
-        let Some((depth, id)) = found.filter(|(_, id)| is_collection(&self.items[*id].kind)) else {
+        let Some((depth, id)) = found.filter(|(_, id)| is_collection(&self.items[*id])) else {
             return Ok(None);
         };
         // The last column is the element, an object's after its attributes.

@@ -163,6 +163,7 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             writeln!(f, "{pad}FOR UPDATE")?;
             line(input, depth + 1, f)
         }
+        Source::Elements { shape: ElementShape::Xml(_), .. } => writeln!(f, "{pad}XPATH EVALUATION"),
         Source::Elements { shape: ElementShape::Json(_), .. } => writeln!(f, "{pad}JSONTABLE EVALUATION"),
         Source::Elements { .. } => writeln!(f, "{pad}COLLECTION ITERATOR"),
     }

@@ -48,15 +48,23 @@ impl Compiler<'_> {
         })
     }
 
-    /// The value of a collection or of a document of JSON_TABLE, and the columns of its elements.
+    /// The value of a collection, of a document of JSON_TABLE or of XMLTABLE, and the columns of its elements.
     fn elements(&mut self, e: &ast::Expr) -> Result<(Expr, ElementShape, Vec<ItemColumn>)> {
         if let ExprKind::Call(call) = &e.kind
             && call.name.as_simple() == Some("JSON_TABLE")
-            && let (Some(clauses), [input]) = (&call.json, &call.args[..])
+            && let (Some(clauses), [input, passing @ ..]) = (&call.json, &call.args[..])
         {
             let (table, names) = self.json_table(clauses, e.pos.0)?;
             let columns = names.iter().map(|(name, ty)| item_column(name, *ty, true)).collect();
-            return Ok((self.json_input(&input.value)?, ElementShape::Json(Box::new(table)), columns));
+            return Ok((self.json_table_input(&input.value, passing)?, ElementShape::Json(Box::new(table)), columns));
+        }
+        if let ExprKind::Call(call) = &e.kind
+            && call.name.as_simple() == Some("XMLTABLE")
+            && let Some(clauses) = &call.xml
+        {
+            let (value, rows, names) = self.xml_table(call, clauses, e.pos.0)?;
+            let columns = names.iter().map(|(name, ty)| item_column(name, *ty, true)).collect();
+            return Ok((value, ElementShape::Xml(Box::new(rows)), columns));
         }
         crate::nested::check_places(e, true)?;
         self.in_collection = true;

@@ -17,6 +17,11 @@ impl Func {
         Func(functions::lookup(functions::LOCATOR).expect("the function is listed"))
     }
 
+    /// An operation over XML.
+    pub fn xml() -> Func {
+        Func(functions::lookup(functions::XML).expect("the function is listed"))
+    }
+
     /// SYS_EXTRACT_UTC.
     pub fn sys_extract_utc() -> Func {
         Func(functions::lookup("SYS_EXTRACT_UTC").expect("the function is listed"))

@@ -31,6 +31,12 @@ pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>
         ("DUMP", _) => dump_arguments(args),
         _ => args,
     };
+    // Any other function takes the text of XML.
+    const OF_ANY_TYPE: &[&str] = &["DUMP", "NVL", "NVL2", "NULLIF", "VSIZE"];
+    let args = match def.name.starts_with(' ') || OF_ANY_TYPE.contains(&def.name) {
+        true => args,
+        false => args.into_iter().map(|e| crate::xml_values::as_text(e, pos)).collect::<Result<_>>()?,
+    };
     let types: Vec<DataType> = args.iter().map(|a| a.ty).collect();
     let ty = def.return_type(&types).map_err(|e| e.at(pos))?;
     let ty = with_length(def.name, ty, &args);

@@ -54,6 +54,7 @@ mod services;
 mod settings;
 mod sort_keys;
 mod sql_json;
+mod sql_xml;
 mod through;
 mod tree;
 mod typing;
@@ -61,6 +62,7 @@ mod updatable;
 mod virtuals;
 mod visit;
 mod written_types;
+mod xml_values;
 
 pub use call::{Called, called};
 pub use compile::{
@@ -78,6 +80,7 @@ pub use services::{
     TYPE, TextOwner, Variable, Variables, scan_number,
 };
 pub use settings::conversion_depends_on_settings;
+pub use sql_xml::method as xml_method;
 pub use typing::{Class, class, is_alike, is_padded};
 pub use updatable::{UpdatableColumn, updatable_columns};
 pub use written_types::{data_type, interval_value};

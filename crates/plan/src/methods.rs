@@ -15,6 +15,9 @@ impl Compiler<'_> {
             return Err(crate::refusals::unsupported("object expression", pos));
         };
         let object = self.operand(base)?;
+        if let Some(e) = self.xml_method(&object, field, args)? {
+            return Ok(e);
+        }
         if !matches!(object.ty, DataType::Named(_)) {
             return Err(Ora::new(22806).at(base.pos.0));
         }

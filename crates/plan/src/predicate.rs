@@ -207,6 +207,7 @@ impl Names {
             }
             Node::Concat(a, b) => format!("{}||{}", self.text(a)?, self.text(b)?),
             Node::Func(f, args) if f.0.name.starts_with(functions::JSON) => self.json(f.0.name, args)?,
+            Node::Func(f, args) if f.0.name.starts_with(functions::XML) => self.xml(f.0.name, args)?,
             Node::Func(f, args) => format!("{}({})", f.0.name, list(args)?.join(",")),
             Node::Call(f, args) => format!("\"{}\".\"{}\"({})", f.owner, f.name, list(args)?.join(",")),
             Node::Convert(a) | Node::Cast(a) => format!("{}({})", conversion(&e.ty), self.text(a)?),
@@ -242,6 +243,24 @@ impl Names {
             Node::Nextval(sequence) => format!("\"{}\".NEXTVAL", sequence.def.name),
             Node::Currval(sequence) => format!("\"{}\".CURRVAL", sequence.def.name),
         })
+    }
+
+    /// A function of SQL/XML, whose first argument is an operation or the clauses.
+    fn xml(&self, name: &str, args: &[Expr]) -> Option<String> {
+        let (first, rest) = args.split_first()?;
+        let word = match (&first.node, name) {
+            (Node::Const(Value::Number(n)), functions::XML) => {
+                let op = n.to_i64().ok().and_then(|n| usize::try_from(n).ok()).and_then(functions::XmlOp::of)?;
+                op.word()
+            }
+            (_, functions::XML_CAST) => "XMLCAST",
+            (_, functions::XML_MAKE) => "XMLELEMENT",
+            (_, functions::XML_QUERY) => "XMLQUERY",
+            (_, functions::XML_QUERY_EXISTS) => "XMLEXISTS",
+            _ => name.trim_start(), // not a clause: a function without an operation
+        };
+        let shown = rest.iter().map(|e| self.text(e)).collect::<Option<Vec<_>>>()?;
+        Some(format!("{word}({})", shown.join(",")))
     }
 
     /// A function of SQL/JSON, whose clauses are an image.

@@ -265,6 +265,7 @@ fn each_of_call<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
         on_overflow,
         default_on_error,
         json: _, // its values are arguments
+        xml: _,  // its values are arguments
     } = call;
     args.iter().for_each(|a| f(&a.value));
     default_on_error.iter().for_each(|e| f(e));

@@ -785,6 +785,7 @@ impl Tree {
             Source::Limit { input, .. } => over(self, "VIEW", "", &[input]),
             Source::ForUpdate { input, .. } => over(self, "FOR UPDATE", "", &[input]),
             Source::Elements { shape: ElementShape::Json(_), .. } => over(self, "JSONTABLE EVALUATION", "", &[]),
+            Source::Elements { shape: ElementShape::Xml(_), .. } => over(self, "XPATH EVALUATION", "", &[]),
             Source::Elements { .. } => over(self, "COLLECTION ITERATOR", "PICKLER FETCH", &[]),
         })
     }

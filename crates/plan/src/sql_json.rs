@@ -59,14 +59,7 @@ impl Compiler<'_> {
         }
         let input = call.args.first().ok_or_else(|| Ora::new(938).at(pos))?;
         let mut args = vec![self.json_input(&input.value)?, constant(&function, pos)?];
-        for passed in call.args.iter().skip(1) {
-            let value = self.operand(&passed.value)?;
-            args.push(match class(&value.ty) {
-                Class::Text | Class::Lob | Class::Number | Class::Boolean => value,
-                Class::Double | Class::Float => convert(value, &number(), passed.value.pos.0)?,
-                _ => return Err(unsupported("PASSING of this type", passed.value.pos.0)),
-            });
-        }
+        self.json_passed(&call.args[1..], &mut args)?;
         scalar(functions::JSON, args, function.ty, pos)
     }
 
@@ -207,6 +200,30 @@ impl Compiler<'_> {
         scalar(functions::JSON_FINISH, vec![constant(&making, pos)?, aggregate], making.ty, pos)
     }
 
+    /// The values of PASSING.
+    fn json_passed(&mut self, passing: &[ast::Argument], args: &mut Vec<Expr>) -> Result<()> {
+        for passed in passing {
+            let value = self.operand(&passed.value)?;
+            args.push(match class(&value.ty) {
+                Class::Text | Class::Lob | Class::Number | Class::Boolean => value,
+                Class::Double | Class::Float => convert(value, &number(), passed.value.pos.0)?,
+                _ => return Err(unsupported("PASSING of this type", passed.value.pos.0)),
+            });
+        }
+        Ok(())
+    }
+
+    /// The value of JSON_TABLE: its document, or the document and the values of PASSING as one value.
+    pub fn json_table_input(&mut self, input: &ast::Expr, passing: &[ast::Argument]) -> Result<Expr> {
+        let document = self.json_input(input)?;
+        if passing.is_empty() {
+            return Ok(document);
+        }
+        let mut args = vec![document];
+        self.json_passed(passing, &mut args)?;
+        crate::xml_values::packed(args, input.pos.0)
+    }
+
     /// The columns of JSON_TABLE and its definition.
     pub fn json_table(&mut self, clauses: &JsonClauses, pos: u32) -> Result<(json::Table, Vec<(String, DataType)>)> {
         let error = match &clauses.on_error {
@@ -220,10 +237,16 @@ impl Compiler<'_> {
         let mut names = Vec::new();
         let path = clauses.path.as_ref().map_or("$", |path| &path.text);
         let place = clauses.path.as_ref().map_or(pos, |path| path.pos.0);
-        let level = level(path, place, &clauses.columns, error, &mut names)?;
+        let level = level(path, place, &clauses.columns, (error, &clauses.passing), &mut names)?;
         let columns = u16::try_from(names.len()).map_err(|_| Ora::new(1792).at(pos))?;
-        Ok((json::Table { error, level, columns }, names))
+        let variables = variables(&clauses.passing);
+        Ok((json::Table { error, level, columns, variables }, names))
     }
+}
+
+/// The names in PASSING.
+fn variables(passing: &[ast::Ident]) -> Vec<String> {
+    passing.iter().map(|name| name.name.clone()).collect()
 }
 
 /// A level of JSON_TABLE. The parser bounds the nesting.
@@ -231,10 +254,10 @@ fn level(
     path: &str,
     pos: u32,
     columns: &[ast::JsonColumn],
-    error: bool,
+    (error, passing): (bool, &[ast::Ident]),
     names: &mut Vec<(String, DataType)>,
 ) -> Result<json::Level> {
-    json::path::parse(path, &[]).map_err(|e| e.at(pos))?;
+    json::path::parse(path, &variables(passing)).map_err(|e| e.at(pos))?;
     let mut level = json::Level { path: path.to_owned(), columns: Vec::new(), nested: Vec::new() };
     for column in columns {
         let position = names.len() as u16;
@@ -250,7 +273,8 @@ fn level(
                     (false, true) => Operator::Query,
                     (false, false) => Operator::Value,
                 };
-                let mut function = function(operator, clauses, name.pos.0)?;
+                let clauses = JsonClauses { passing: passing.to_vec(), ..(**clauses).clone() };
+                let mut function = function(operator, &clauses, name.pos.0)?;
                 if operator == Operator::Exists && function.ty == DataType::Boolean {
                     function.ty = DEFAULT_TYPE;
                 }
@@ -261,7 +285,7 @@ fn level(
                 level.columns.push((position, json::Column::Function(function)));
             }
             ast::JsonColumn::Nested { path, columns } => {
-                level.nested.push(self::level(&path.text, path.pos.0, columns, error, names)?);
+                level.nested.push(self::level(&path.text, path.pos.0, columns, (error, passing), names)?);
             }
         }
     }
@@ -322,9 +346,12 @@ fn is_made(e: &ast::Expr) -> bool {
 /// Refuses a value of a type without a form in JSON.
 fn check_value(value: Expr, pos: u32) -> Result<Expr> {
     match value.ty {
-        DataType::Named(_) | DataType::Cursor | DataType::Long | DataType::LongRaw | DataType::Bfile => {
-            Err(Ora::new(40654).at(pos))
-        }
+        DataType::Xml
+        | DataType::Named(_)
+        | DataType::Cursor
+        | DataType::Long
+        | DataType::LongRaw
+        | DataType::Bfile => Err(Ora::new(40654).at(pos)),
         _ => Ok(value),
     }
 }
@@ -399,7 +426,7 @@ fn making(clauses: &JsonClauses, object: bool, json: Vec<bool>, pos: u32) -> Res
 
 fn function(operator: Operator, clauses: &JsonClauses, pos: u32) -> Result<Function> {
     let (path, place) = clauses.path.as_ref().map_or(("$", pos), |JsonPath { text, pos }| (text, pos.0));
-    let variables: Vec<String> = clauses.passing.iter().map(|name| name.name.clone()).collect();
+    let variables = variables(&clauses.passing);
     let parsed = json::path::parse(path, &variables).map_err(|e| e.at(place))?;
     let of_method = parsed.method.and_then(|method| method.data_type());
     let default = match operator {

@@ -101,11 +101,12 @@ pub fn is_lob(ty: &DataType) -> bool {
 /// Refuses a type without comparison and order, for DISTINCT, GROUP BY, ORDER BY and set operations.
 ///
 /// # Errors
-/// ORA-00932 for a LOB, ORA-00997 for a LONG.
+/// ORA-00932 for a LOB, ORA-00997 for a LONG, ORA-22950 for XML.
 pub fn check_comparable(ty: &DataType, pos: u32) -> Result<()> {
     match ty {
         DataType::Long | DataType::LongRaw => Err(Ora::new(997).at(pos)),
         ty if is_lob(ty) => Err(inconsistent("-", ty.name(), pos)),
+        DataType::Xml => Err(Ora::new(22950).at(pos)),
         _ => Ok(()),
     }
 }
@@ -120,6 +121,15 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
         if !is_null(&e) {
             return Err(inconsistent("UDT", "UDT", pos));
         }
+    }
+    if *ty == DataType::Xml {
+        return match from {
+            _ if e.ty == DataType::Xml => Ok(e),
+            _ if is_null(&e) => Ok(Expr::new(Node::Const(Value::Null), *ty)),
+            // A text becomes XML wherever XML is expected.
+            Class::Text | Class::Lob => crate::xml_values::parsed(e, pos),
+            _ => Err(inconsistent(type_name(ty), type_name(&e.ty), pos)),
+        };
     }
     if from == to && from != Class::Other {
         return Ok(if is_zoned(ty) && zone_of(ty) != zone_of(&e.ty) { zoned(e, ty) } else { e });
@@ -494,6 +504,7 @@ pub fn length(ty: &DataType) -> u32 {
 }
 
 pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
+    let (a, b) = (crate::xml_values::as_text(a, pos)?, crate::xml_values::as_text(b, pos)?);
     let lob = class(&a.ty) == Class::Lob || class(&b.ty) == Class::Lob;
     let side = |e: Expr| {
         if class(&e.ty) == Class::Lob || class(&e.ty) == Class::Text { Ok(e) } else { convert(e, &text(4000), pos) }

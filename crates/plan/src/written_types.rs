@@ -77,6 +77,7 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         TypeKind::Clob { national: true } => DataType::Nclob,
         TypeKind::Blob => DataType::Blob,
         TypeKind::Bfile => DataType::Bfile,
+        TypeKind::XmlType => DataType::Xml,
         TypeKind::Rowid => DataType::Rowid,
         // Every UROWID has the greatest length.
         TypeKind::Urowid { length: _ } => DataType::Urowid,

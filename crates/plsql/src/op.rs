@@ -827,6 +827,7 @@ fn family(ty: &DataType) -> u8 {
         DataType::Clob | DataType::Nclob => 10,
         DataType::Blob => 11,
         DataType::Bfile => 14,
+        DataType::Xml => 15,
         _ => 0,
     }
 }

@@ -263,7 +263,7 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Bfile => Class::File,
         DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
-        DataType::Cursor | DataType::Named(_) => Class::Composite,
+        DataType::Cursor | DataType::Named(_) | DataType::Xml => Class::Composite,
     }
 }
 
@@ -312,6 +312,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::Clob, DataType::Clob)
         | (DataType::Blob, DataType::Blob)
         | (DataType::Bfile, DataType::Bfile)
+        | (DataType::Xml, DataType::Xml)
         // Any text is accepted, and a long one is not copied.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,

@@ -123,7 +123,7 @@ pub(crate) fn is_numeric(data_type: &DataType) -> bool {
 
 fn default_width(settings: &Settings, column: &Column, heading: usize) -> usize {
     match &column.data_type {
-        DataType::Clob | DataType::Nclob | DataType::Long => {
+        DataType::Clob | DataType::Nclob | DataType::Long | DataType::Xml => {
             let line = settings.linesize.max(1);
             settings.long.min(settings.longchunksize).max(heading.min(80)).min(line.max(heading.min(80)))
         }
@@ -240,10 +240,10 @@ pub(crate) fn without_cursors(row: &[Value], columns: &[Column]) -> Vec<Value> {
     row.iter().zip(columns).enumerate().map(one).collect()
 }
 
-/// The part of a text that `SET LONG` allows: that many characters of a CLOB, all of other types.
+/// The part of a text that `SET LONG` allows: that many characters of a CLOB or of XML, all of other types.
 pub(crate) fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str {
     match text.char_indices().nth(settings.long) {
-        Some((end, _)) if matches!(data_type, DataType::Clob) => &text[..end],
+        Some((end, _)) if matches!(data_type, DataType::Clob | DataType::Xml) => &text[..end],
         _ => text,
     }
 }

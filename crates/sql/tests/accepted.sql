@@ -295,6 +295,13 @@ select to_number(a default 0 on conversion error, '999', 'nls_numeric_characters
 select validate_conversion(a as number), validate_conversion(a || b as date, 'DD/MM/YYYY', 'nls_date_language=american') from t
 select set(a), cardinality(set(b)) from t where a is a set and b is not empty
 
+-- SQL/XML
+select xmlelement("a", xmlattributes(x as "b", y as evalname z), t.c), xmlelement(evalname n || 1), xmlelement(noentityescaping name q, 'x') from t
+select xmlforest(a, b as "c"), xmlcolattval(a), xmlparse(document x wellformed), xmlpi(name "p", 'x'), xmlroot(x, version '1.0', standalone no) from t
+select xmlserialize(content x as clob indent size = 2), xmlserialize(x no indent), xmlcast(x as number), xmlquery('/a' passing x, y as "z" returning content) from t where xmlexists('$d/a' passing x as "d")
+select * from t, xmltable(xmlnamespaces('u' as "p", default 'v'), '/a' passing t.x columns n for ordinality, a varchar2(10) path '@a' default -1, b xmltype path '.') (+) x
+select * from xmltable('1 to 3')
+select xmlagg(xmlelement("a", b) order by c).extract('//text()').getstringval() from t
 -- SQL/JSON
 select json_value(doc, '$.a' returning number default -1 on error null on empty), json_value(doc format json, '$.b?(@ > $x)' passing y as "x", 2 as Z) from t
 select json_query(doc, '$.a' returning varchar2(100) pretty with conditional wrapper empty array on error), json_query(doc, '$' allow scalars ascii without array wrapper) from t

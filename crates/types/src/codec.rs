@@ -195,7 +195,8 @@ pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Res
         | DataType::Nchar { .. }
         | DataType::Long
         | DataType::Clob
-        | DataType::Nclob => {
+        | DataType::Nclob
+        | DataType::Xml => {
             let text = std::str::from_utf8(bytes).map_err(|_| damaged(data_type))?;
             value.set_text(text);
             return Ok(());

@@ -88,6 +88,8 @@ pub enum DataType {
     Cursor,
     /// An object or collection type, by its number in the catalog of types.
     Named(crate::TypeId),
+    /// XMLTYPE. A value is its text, a document or a fragment of one.
+    Xml,
 }
 
 /// The greatest length of a text type.
@@ -139,6 +141,8 @@ impl DataType {
             DataType::Boolean => "BOOLEAN",
             DataType::Cursor => "CURSER",
             DataType::Named(_) => "UDT",
+            // Oracle names XMLTYPE by its owner, as an object type of SYS.
+            DataType::Xml => "SYS.XMLTYPE",
         }
     }
 
@@ -154,6 +158,7 @@ impl DataType {
             DataType::LongRaw => "LONG RAW".into(),
             DataType::Urowid => "UROWID".into(),
             DataType::Bfile => "BFILE".into(),
+            DataType::Xml => "XMLTYPE".into(),
             DataType::PlsInteger => "PLS_INTEGER".into(),
             DataType::Cursor => "REF CURSOR".into(),
             DataType::Timestamp { digits, zone } => {
@@ -185,6 +190,7 @@ impl DataType {
             DataType::BinaryDouble => 101,
             DataType::Cursor => 102,
             DataType::Named(_) => 121,
+            DataType::Xml => 58,
             DataType::Clob | DataType::Nclob => 112,
             DataType::Blob => 113,
             DataType::Bfile => 114,
@@ -246,6 +252,7 @@ impl DataType {
             DataType::Number { .. } | DataType::Float { .. } => 22,
             DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob => 4000,
             DataType::Bfile => 530,
+            DataType::Xml => 2000,
             DataType::Cursor | DataType::Named(_) => 0,
         }
     }
@@ -282,6 +289,7 @@ impl fmt::Display for DataType {
             DataType::Nvarchar2 { len } => write!(f, "NVARCHAR2({len})"),
             DataType::Nchar { len } => write!(f, "NCHAR({len})"),
             DataType::Raw { len } => write!(f, "RAW({len})"),
+            DataType::Xml => f.write_str("SYS.XMLTYPE"),
             _ => f.write_str(&self.dictionary_name()),
         }
     }

@@ -100,6 +100,9 @@ impl TypeId {
     /// SYS.AWRRPT_TEXT_TYPE_TABLE, the lines of a report.
     pub const REPORT_LINES: TypeId = TypeId(BUILT_IN + 2);
 
+    /// SYS.XMLSEQUENCETYPE, the result of XMLSEQUENCE.
+    pub const XML_SEQUENCE: TypeId = TypeId(BUILT_IN + 8);
+
     /// The definition of a built-in type.
     pub fn built_in(self) -> Option<TypeDef> {
         let at = self.0.checked_sub(BUILT_IN)?;
@@ -129,6 +132,7 @@ fn built_in(at: u32) -> Option<(&'static str, TypeShape)> {
         5 => ("ODCIVARCHAR2LIST", list(text(4000))),
         6 => ("ODCIDATELIST", list(DataType::Date)),
         7 => ("ODCIRAWLIST", list(DataType::Raw { len: 2000 })),
+        8 => ("XMLSEQUENCETYPE", TypeShape::Varray { element: DataType::Xml, limit: i32::MAX as u32 }),
         _ => return None,
     })
 }

@@ -567,6 +567,7 @@ pub fn decode(ty: &DataType, spans: &[Span], arena: &[u8]) -> Result<Column> {
         | DataType::Nchar { .. }
         | DataType::Long
         | DataType::Clob
+        | DataType::Xml
         | DataType::Nclob => Data::Text(without_nulls(spans, &nulls)),
         DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => {
             Data::Raw(without_nulls(spans, &nulls))

@@ -259,7 +259,7 @@ pub fn pays(s: &plan::Scan) -> bool {
 fn pays_with_rowid(s: &plan::Scan) -> bool {
     // A batch would copy long values even if they are not wanted.
     let long = |ty: &DataType| {
-        let lob = matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Named(_));
+        let lob = matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Named(_) | DataType::Xml);
         lob || matches!(ty, DataType::Long | DataType::LongRaw)
     };
     if s.table.columns.iter().any(|column| long(&column.data_type)) {

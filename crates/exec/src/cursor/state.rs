@@ -304,6 +304,7 @@ pub(super) fn fits(value: &Value, ty: &BindType) -> bool {
     let expected = ty.map_or(Class::Text, |t| class(&t));
     let is = match value {
         Value::Number(_) => Class::Number,
+        Value::Text(_) if *ty == Some(DataType::Xml) => return true,
         Value::Text(_) => Class::Text,
         Value::Date(_) => Class::Date,
         Value::Timestamp(_) => Class::Timestamp,

@@ -3,7 +3,7 @@
 use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
-use super::elements::{Elements, JsonTable};
+use super::elements::{Elements, JsonTable, XmlTable};
 use super::group::Group;
 use super::loops::Loops;
 use super::op::Op;
@@ -159,6 +159,9 @@ impl Op {
                 *wait,
                 b,
             )?)),
+            Source::Elements { value, shape: ElementShape::Xml(rows), columns, .. } => {
+                Op::XmlTable(Box::new(XmlTable::new(b.code(value), rows, columns.clone())?))
+            }
             Source::Elements { value, shape: ElementShape::Json(table), columns, .. } => {
                 Op::JsonTable(Box::new(JsonTable::new(b.code(value), table, columns.clone())?))
             }

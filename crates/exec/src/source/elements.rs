@@ -1,4 +1,5 @@
-//! TABLE(collection) and JSON_TABLE: the elements of a value, or the rows of a pipelined function or of a document.
+//! TABLE(collection), JSON_TABLE and XMLTABLE: the elements of a value, or the rows of a pipelined function or of a
+//! document.
 
 use crate::code::Code;
 use crate::ctx::ExecCtx;
@@ -7,7 +8,7 @@ use crate::machine::{Machine, OpenRows};
 use json::TableRows;
 use plan::Reg;
 use std::sync::Arc;
-use types::{Composite, Result, Value};
+use types::{Composite, Ora, Result, Value};
 
 impl Machine {
     /// Ends the call with that number, or all calls of pipelined functions, whose further rows are not wanted.
@@ -125,12 +126,17 @@ impl JsonTable {
     #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let r = self.value.eval(m, cx)?;
-        match m.value(r).content() {
-            Value::Text(text) => self.rows.open(Some(text)),
+        // With PASSING the document is followed by the values.
+        let (document, values) = match m.value(r) {
+            Value::Composite(packed) => packed.parts.split_first().unwrap_or((&Value::Null, &[])),
+            document => (document, &[][..]),
+        };
+        match document.content() {
+            Value::Text(text) => self.rows.open(Some(text), values),
             // Bytes that are not UTF-8 are no JSON.
-            Value::Raw(bytes) => self.rows.open(Some(std::str::from_utf8(bytes).unwrap_or(""))),
-            Value::Null => self.rows.open(None),
-            _ => self.rows.open(Some("")),
+            Value::Raw(bytes) => self.rows.open(Some(std::str::from_utf8(bytes).unwrap_or("")), values),
+            Value::Null => self.rows.open(None, values),
+            _ => self.rows.open(Some(""), values),
         }
     }
 
@@ -146,6 +152,58 @@ impl JsonTable {
         for &(column, reg) in &self.columns {
             let mut value = m.take(reg);
             let result = self.rows.column(column, &cx.session.nls, &mut value);
+            m.put(reg, value);
+            result?;
+        }
+        Ok(true)
+    }
+}
+
+/// XMLTABLE.
+pub struct XmlTable {
+    value: Code,
+    spec: plan::XmlRows,
+    rows: xml::TableRows,
+    columns: Vec<(u16, Reg)>,
+    made: u32,
+}
+
+impl XmlTable {
+    /// # Errors
+    /// ORA-19114 for a wrong path of a column.
+    pub fn new(value: Code, spec: &plan::XmlRows, columns: Vec<(u16, Reg)>) -> Result<XmlTable> {
+        Ok(XmlTable { value, spec: spec.clone(), rows: spec.table.rows()?, columns, made: 0 })
+    }
+
+    #[inline(never)]
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let r = self.value.eval(m, cx)?;
+        let Value::Composite(packed) = m.value(r) else { return Err(Ora::internal("values of XMLTABLE")) };
+        let Some((expression, values)) = packed.parts.split_first() else {
+            return Err(Ora::internal("expression of XMLTABLE"));
+        };
+        let expression = match expression.content() {
+            Value::Text(text) => text.as_str(),
+            _ => "",
+        };
+        let (context, rest) = values.split_at(usize::from(self.spec.context).min(values.len()));
+        let flags = self.spec.xml.iter().skip(context.len());
+        let variables: Vec<(&Value, bool)> = rest.iter().zip(flags.copied()).collect();
+        self.rows.open(expression, context.first(), &variables, &mut || cx.p.check_cancel())
+    }
+
+    #[inline(never)]
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !self.rows.next() {
+            return Ok(false);
+        }
+        self.made = self.made.wrapping_add(1);
+        if self.made.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            cx.check_cancel()?;
+        }
+        for &(column, reg) in &self.columns {
+            let mut value = m.take(reg);
+            let result = self.rows.column(column, &cx.session.nls, &mut || cx.p.check_cancel(), &mut value);
             m.put(reg, value);
             result?;
         }

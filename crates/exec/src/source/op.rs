@@ -10,7 +10,7 @@ use super::RowSource;
 use super::basic::{Buffer, Count, Cte, Fixed, ForUpdate, Limit};
 use super::connect::Connect;
 use super::counted::Counted;
-use super::elements::{Elements, JsonTable};
+use super::elements::{Elements, JsonTable, XmlTable};
 use super::group::Group;
 use super::hash_join::HashJoin;
 use super::loops::Loops;
@@ -71,6 +71,7 @@ pub enum Op {
     ForUpdate(Box<ForUpdate<Op>>),
     Elements(Box<Elements>),
     JsonTable(Box<JsonTable>),
+    XmlTable(Box<XmlTable>),
     /// Row sources over batches.
     Batch(Box<Rows>),
     /// A row source with counting.
@@ -112,6 +113,7 @@ impl RowSource for Op {
             Op::ForUpdate(f) => f.open(m, cx)?,
             Op::Elements(e) => e.open(m, cx)?,
             Op::JsonTable(t) => t.open(m, cx)?,
+            Op::XmlTable(t) => t.open(m, cx)?,
             Op::Batch(rows) => rows.open(m, cx)?,
             Op::Counted(counted) => counted.open(m, cx)?,
             Op::Parallel(coordinator) => coordinator.open(m, cx)?,
@@ -231,6 +233,7 @@ impl RowSource for Op {
             Op::Limit(l) => l.next(m, cx),
             Op::ForUpdate(f) => f.next(m, cx),
             Op::JsonTable(t) => t.next(m, cx),
+            Op::XmlTable(t) => t.next(m, cx),
             Op::Elements(e) => e.next(m, cx),
             Op::Batch(rows) => rows.next(m, cx),
             Op::Counted(counted) => counted.next(m, cx),

@@ -121,6 +121,8 @@ pub const ACTIONS: &[Action] = &[
     rows("select a from {t} sample (50) seed (1)", &[READ]),
     rows("select v from {t}, json_table(to_char(a), '$' columns (v number path '$'))", &[READ]),
     rows("select json_arrayagg(b order by a) from {t}", &[READ]),
+    rows("select v from {t}, xmltable('/r' passing xmlelement(\"r\", a) columns v number path '.')", &[READ]),
+    rows("select xmlagg(xmlelement(\"x\", b) order by a).getclobval() from {t}", &[READ]),
     // The table is not partitioned, which only a reader of it may learn.
     table("select a from {t} partition (p)", &[READ]),
     table("delete from {t} partition (p)", &[DELETE]),

@@ -274,6 +274,7 @@ pub fn write_type(w: &mut Writer<'_>, t: &DataType) {
         DataType::PlsInteger => w.u8(23),
         DataType::Cursor => w.u8(24),
         DataType::Named(id) => sized(w, 25, id.0),
+        DataType::Xml => w.u8(26),
     }
 }
 
@@ -333,6 +334,7 @@ pub fn read_type(r: &mut Reader<'_>) -> WireResult<DataType> {
         23 => DataType::PlsInteger,
         24 => DataType::Cursor,
         25 => DataType::Named(TypeId(r.u32()?)),
+        26 => DataType::Xml,
         t => return Err(WireError::UnknownTag(t)),
     })
 }

@@ -136,7 +136,8 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         DataType::Rowid => sized(n::ROWID, 18),
         DataType::BinaryFloat => sized(n::FLOAT, 4),
         DataType::BinaryDouble => sized(n::DOUBLE, 8),
-        DataType::Long => Shape { size: 0, ..text(n::LONG, 1, 1) },
+        // Drivers return XMLTYPE as a text, and so they do with LONG.
+        DataType::Long | DataType::Xml => Shape { size: 0, ..text(n::LONG, 1, 1) },
         DataType::LongRaw => sized(n::LONG_RAW, 0),
         DataType::Timestamp { digits, zone: Zone::WithLocalTimeZone } => {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }

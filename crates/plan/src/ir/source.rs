@@ -178,6 +178,8 @@ pub enum AggKind {
     JsonArray,
     /// JSON_OBJECTAGG: the argument is the text of a member, NULL if it is absent.
     JsonObject,
+    /// XMLAGG.
+    Xml,
     /// GROUPING(x): 1 where the key is rolled up. `args` is empty; `keys` says which.
     Grouping,
     GroupingId,
@@ -465,6 +467,18 @@ pub enum ElementShape {
     Objects,
     /// The value is a document, and the columns are those of JSON_TABLE.
     Json(Box<json::Table>),
+    /// The value has the row expression of XMLTABLE and the values of PASSING.
+    Xml(Box<XmlRows>),
+}
+
+/// The definition of XMLTABLE and of its values.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub struct XmlRows {
+    pub table: xml::Table,
+    /// Whether the first value is the context item.
+    pub context: bool,
+    /// For each value, whether it is XML.
+    pub xml: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]

@@ -124,7 +124,7 @@ fn is_counted(column: &dictionary::ColumnDef) -> bool {
     use types::{DataType as T, Zone};
     let other = matches!(
         column.data_type,
-        T::Clob | T::Nclob | T::Blob | T::Bfile | T::Long | T::LongRaw | T::Cursor | T::Null | T::Named(_)
+        T::Clob | T::Nclob | T::Blob | T::Bfile | T::Long | T::LongRaw | T::Cursor | T::Null | T::Named(_) | T::Xml
     );
     let zoned = matches!(column.data_type, T::Timestamp { zone: Zone::WithTimeZone, .. });
     column.virtual_text.is_none() && !other && !zoned

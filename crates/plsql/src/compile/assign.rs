@@ -132,13 +132,16 @@ impl<W: World> Compiler<'_, W> {
                 }
                 let is_same_object = match (from.ty, to.ty) {
                     (DataType::Named(from), DataType::Named(to)) => self.is_under(from, to)?,
+                    (DataType::Xml, DataType::Xml) => true,
                     _ => false,
                 };
                 if is_same_object && !to.not_null {
                     self.copy(d, v.o);
                     return Ok(());
                 }
-                if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
+                // A value of unknown type becomes XML if its text is.
+                let is_unknown = to.ty == DataType::Xml && from.ty == DataType::Null;
+                if !is_same_object && !is_unknown && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }
                 if fits_without_check(&from.ty, to) || (to.ty == DataType::Null) {

@@ -89,6 +89,10 @@ impl<W: World> Compiler<'_, W> {
         let mut kinds = Vec::new();
         for ty in &tys {
             match ty {
+                // Only the operations of XMLTYPE take one.
+                Ty::Scalar(s) if s.ty == DataType::Xml && !name.starts_with(' ') => {
+                    return Err(self.pls(306, &[&name], pos));
+                }
                 Ty::Scalar(s) if s.ty != DataType::Boolean => kinds.push(s.ty),
                 Ty::Null => kinds.push(DataType::Null),
                 _ => return Err(self.pls(306, &[&name], pos)),

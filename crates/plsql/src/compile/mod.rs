@@ -53,6 +53,7 @@ mod trigger;
 mod type_refs;
 mod unit;
 mod units;
+mod xml;
 
 pub(crate) use ask::Interfaces;
 pub use conditional::selected_source;

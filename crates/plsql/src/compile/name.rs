@@ -36,6 +36,12 @@ impl<W: World> Compiler<'_, W> {
         if let Some(symbol) = self.own_static(&first.name)? {
             return self.symbol(symbol, n, 0, &first.clone(), want, statement);
         }
+        if let Some((value, used)) = self.xml_constructor(n)? {
+            if statement && used == n.parts.len() {
+                return Err(self.pls(221, &[&first.name], first.pos));
+            }
+            return self.walk_value(value, &n.parts[used..], &first.clone(), want, statement);
+        }
         if let Some(value) = self.function_of_set(n)? {
             return Ok(Res::Val(value));
         }
@@ -336,6 +342,18 @@ impl<W: World> Compiler<'_, W> {
                         path.ty = self.attribute_type(attribute.ty)?;
                         path.stored = path.ty.named().map(|(_, id)| id);
                         path.name = f.name.clone();
+                    }
+                    Ty::Scalar(ScalarTy { ty: DataType::Xml, .. }) => {
+                        let args = match parts.get(i) {
+                            Some(Part::Call(args)) => {
+                                i += 1;
+                                args.as_slice()
+                            }
+                            _ => &[],
+                        };
+                        let own = self.path_value(&path, None);
+                        let v = self.xml_method(own, f, args)?;
+                        return self.walk_value(v, &parts[i..], f, want, statement);
                     }
                     _ => return Err(self.pls(487, &[&ident.name], ident.pos)),
                 },

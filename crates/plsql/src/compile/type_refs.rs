@@ -214,6 +214,7 @@ impl<W: World> Compiler<'_, W> {
             "LONG RAW" => DataType::Raw { len: 32760 },
             "BLOB" => DataType::Blob,
             "BFILE" => DataType::Bfile,
+            "XMLTYPE" => DataType::Xml,
             "BOOLEAN" => DataType::Boolean,
             "DATE" => DataType::Date,
             "ROWID" | "UROWID" => DataType::Rowid,

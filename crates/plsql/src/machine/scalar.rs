@@ -253,6 +253,11 @@ pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
             }
             Value::raw(raw)
         }
+        DataType::Xml => {
+            let text = v.to_text(nls).map_err(conversion_error)?.unwrap_or_default().into_owned();
+            xml::Document::default().parse(&text, true)?;
+            Value::text(text)
+        }
         DataType::Clob | DataType::Nclob | DataType::Blob if *v == Value::EmptyLob => Value::EmptyLob,
         DataType::Clob | DataType::Nclob | DataType::Long => {
             Value::text(v.to_text(nls).map_err(conversion_error)?.unwrap_or_default().into_owned())

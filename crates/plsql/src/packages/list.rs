@@ -58,6 +58,7 @@ packages! {
     super::dbms_utility,
     super::dbms_workload_repository,
     super::dbms_xa,
+    super::dbms_xmlgen,
     super::dbms_xplan,
     super::private_jdbc,
     super::standard,
@@ -91,7 +92,7 @@ pub fn is_built_in(name: &str) -> bool {
 /// Whether subprograms of a package read what its caller tells them, or the dictionary: what a result of such a call
 /// depends on is unknown before it runs.
 pub(crate) fn reads_unknown(name: &str) -> bool {
-    matches!(name, "DBMS_SQL" | "DBMS_METADATA" | "DBMS_ASSERT" | "DBMS_UTILITY")
+    matches!(name, "DBMS_SQL" | "DBMS_XMLGEN" | "DBMS_METADATA" | "DBMS_ASSERT" | "DBMS_UTILITY")
 }
 
 /// Names of the built-in packages.

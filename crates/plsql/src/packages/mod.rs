@@ -29,6 +29,7 @@ mod dbms_types;
 mod dbms_utility;
 mod dbms_workload_repository;
 mod dbms_xa;
+mod dbms_xmlgen;
 mod dbms_xplan;
 mod directories;
 mod list;

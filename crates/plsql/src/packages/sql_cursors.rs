@@ -543,7 +543,7 @@ fn code_of(ty: &DataType) -> i64 {
         DataType::IntervalDs { .. } => 183,
         DataType::Boolean => 252,
         DataType::Cursor => 102,
-        DataType::Named(_) => 109,
+        DataType::Named(_) | DataType::Xml => 109,
         DataType::Varchar2 { .. } | DataType::Nvarchar2 { .. } | DataType::Null => 1,
     }
 }

@@ -1,6 +1,6 @@
 //! Expressions and conditions of SQL. PL/SQL has its own tree in [`crate::plsql`].
 
-use super::{Ident, ItemText, JsonClauses, JsonTest, Name, OrderItem, Pos, Query};
+use super::{Ident, ItemText, JsonClauses, JsonTest, Name, OrderItem, Pos, Query, XmlClauses};
 
 /// An expression or a condition. SQL's grammar distinguishes them, the tree does not; [`Expr::is_condition`] tells
 /// which one it is.
@@ -375,6 +375,8 @@ pub struct Call {
     pub default_on_error: Option<Box<Expr>>,
     /// The clauses of a function of SQL/JSON.
     pub json: Option<Box<JsonClauses>>,
+    /// The clauses of a function of SQL/XML.
+    pub xml: Option<Box<XmlClauses>>,
 }
 
 /// The treatment of a list of LISTAGG that is too long.
@@ -403,6 +405,7 @@ impl Call {
             on_overflow: None,
             default_on_error: None,
             json: None,
+            xml: None,
         }
     }
 }

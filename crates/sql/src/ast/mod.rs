@@ -14,6 +14,7 @@ mod json;
 mod partition;
 mod query;
 mod tablespace;
+mod xml;
 
 pub use ddl::*;
 pub use dml::*;
@@ -22,6 +23,7 @@ pub use json::*;
 pub use partition::*;
 pub use query::*;
 pub use tablespace::*;
+pub use xml::*;
 
 /// A byte offset in the text of the statement. All positions compare as equal: see the module documentation.
 #[derive(Clone, Copy, Debug, Default)]

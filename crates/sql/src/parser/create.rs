@@ -179,7 +179,7 @@ impl Parser<'_> {
                     table.partitioning = Some(Box::new(self.partition_by()?));
                 }
                 () if self.at_word("LOB") => table.lobs.extend(self.lob_storage()?),
-                () if self.at_word("NESTED") || self.at_word("VARRAY") => {
+                () if self.at_any(&["NESTED", "VARRAY", "XMLTYPE"]) => {
                     return Err(Ora::unsupported().at(self.pos().0));
                 }
                 () => {

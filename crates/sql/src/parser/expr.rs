@@ -558,6 +558,8 @@ impl Parser<'_> {
         self.left_paren()?;
         if call.name.as_simple().is_some_and(super::json::has_clauses) {
             self.json_call(&mut call)?;
+        } else if call.name.as_simple().is_some_and(super::xml::has_clauses) {
+            self.xml_call(Self::value, &mut call)?;
         } else if !self.at(TokenKind::RightParen) {
             if call.name.as_simple() == Some("LNNVL") {
                 // The only function whose argument is a condition.

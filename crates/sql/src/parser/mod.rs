@@ -25,6 +25,7 @@ mod statement;
 mod table_ref;
 mod tablespace;
 mod types;
+mod xml;
 
 pub use binds::{bind_names, bind_places, is_place, name_of_place};
 pub use names::Names;

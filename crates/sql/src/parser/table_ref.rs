@@ -225,9 +225,11 @@ impl Parser<'_> {
             let mut call = Call::new(name);
             let mut outer = false;
             match call.name.last() {
-                "XMLTABLE" => _ = self.raw_parens()?,
-                "JSON_TABLE" => {
-                    self.json_table(&mut call)?;
+                word @ ("XMLTABLE" | "JSON_TABLE") => {
+                    match word {
+                        "XMLTABLE" => self.xml_table(Self::value, &mut call)?,
+                        _ => self.json_table(&mut call)?,
+                    }
                     outer = self.at_outer_mark();
                     if outer {
                         self.at += 3;

@@ -70,6 +70,9 @@ impl Parser<'_> {
 
     fn named_type(&mut self) -> Result<TypeKind> {
         let name = self.name(902)?;
+        if matches!(&name.parts[..], [owner, ty] if owner.name == "SYS" && ty.name == "XMLTYPE") {
+            return Ok(TypeKind::XmlType);
+        }
         let mut args = Vec::new();
         if self.eat(TokenKind::LeftParen) {
             args = self.comma_list(|p| p.integer(907))?;

@@ -268,6 +268,9 @@ impl Display for Call {
             }
             return write!(f, "{}({})", self.name, super::json::JsonCall(self, clauses));
         }
+        if let Some(clauses) = &self.xml {
+            return write!(f, "{}({})", self.name, super::xml::XmlCall(self, clauses));
+        }
         let distinct = if self.distinct { "DISTINCT " } else { "" };
         write!(f, "{}({distinct}", self.name)?;
         match (&self.default_on_error, &self.args[..]) {

@@ -7,6 +7,7 @@ mod dml;
 mod expr;
 mod json;
 mod query;
+mod xml;
 
 use crate::ast::{Ident, Name};
 use crate::keywords::{is_pseudo_column, is_reserved};

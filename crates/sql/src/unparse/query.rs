@@ -210,7 +210,7 @@ impl Display for TableRef {
             TableRefKind::Collection { expr, outer, alias } => {
                 match &expr.kind {
                     ExprKind::Subquery(query) => write!(f, "TABLE({query})")?,
-                    ExprKind::Call(call) if call.json.is_some() => write!(f, "{expr}")?,
+                    ExprKind::Call(call) if call.json.is_some() || call.xml.is_some() => write!(f, "{expr}")?,
                     _ => write!(f, "TABLE({expr})")?,
                 }
                 f.write_str(if *outer { " (+)" } else { "" })?;

@@ -30,6 +30,9 @@ impl Parser<'_> {
             };
             return Ok(TypeRef { kind, pos });
         }
+        if matches!(&path[..], [owner, ty] if owner.name == "SYS" && ty.name == "XMLTYPE") {
+            path.remove(0);
+        }
         let mut sizes = Vec::new();
         let mut unit = None;
         if let [only] = path.as_mut_slice()
