@@ -133,6 +133,14 @@ impl Index {
         self.tree_to_change(place, cx)
     }
 
+    /// The position of the partition of a local index for the rows of a data object.
+    ///
+    /// # Errors
+    /// ORA-01410 for rows of another table.
+    pub fn place_of_data(&self, data: types::ObjectId) -> Result<usize> {
+        self.local.as_ref().and_then(|local| local.of.place_of_data(data)).ok_or_else(|| Ora::new(1410))
+    }
+
     pub fn is_local(&self) -> bool {
         self.local.is_some()
     }
@@ -331,6 +339,17 @@ pub fn insert_many_at(
 /// Marks many entries deleted.
 pub fn delete_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<()> {
     cx.shared.btree.delete_many(cx.p, &mut cx.session.txn, &index.tree, entries)
+}
+
+/// Marks many entries of rows of one partition deleted in a local index.
+///
+/// # Errors
+/// ORA-01502 for an unusable partition of an index that enforces a key.
+pub fn delete_many_at(index: &Index, place: usize, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<()> {
+    match index.tree_to_change(place, cx)? {
+        Some(tree) => cx.shared.btree.delete_many(cx.p, &mut cx.session.txn, &tree, entries),
+        None => Ok(()),
+    }
 }
 
 /// Marks an entry deleted.

@@ -112,8 +112,13 @@ impl Partitioned {
     /// The heap of an existing row's partition. ORA-01410 for a rowid of another table.
     fn heap_at(&self, at: At<'_>) -> Result<(Rowid, HeapTable)> {
         let rowid = at.rowid()?;
-        let place = self.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
-        Ok((rowid, self.of.heap_table(self.table, place)))
+        Ok((rowid, self.heap_of(rowid.obj)?))
+    }
+
+    /// The heap of the partition with this data object. ORA-01410 for one of another table.
+    pub fn heap_of(&self, data: ObjectId) -> Result<HeapTable> {
+        let place = self.of.place_of_data(data).ok_or_else(|| Ora::new(1410))?;
+        Ok(self.of.heap_table(self.table, place))
     }
 
     /// Whether an updated row belongs to another partition than its old version.

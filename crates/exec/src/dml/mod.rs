@@ -13,6 +13,7 @@ mod later;
 mod locks;
 mod merge;
 mod row;
+mod scattered;
 mod statement;
 mod update;
 mod writer;

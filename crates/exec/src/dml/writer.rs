@@ -63,6 +63,8 @@ pub struct Writer {
     storage: Storage,
     /// The only partition that takes new rows.
     only: Option<u32>,
+    /// Whether an update may move rows to other partitions.
+    may_move: bool,
     pub(super) indexes: Vec<Index>,
     pub(super) checks: Vec<RowCheck>,
     /// Deferred checks that the current row fails.
@@ -129,10 +131,15 @@ impl Writer {
         key_columns.dedup();
         let place = |column: usize| key_columns.partition_point(|c| usize::from(*c) < column);
         let key_places = indexes.iter().map(|i| i.columns.iter().map(|(c, _)| place(*c)).collect()).collect();
+        let by = t.table.partitioning().map_or(&[][..], |of| &of.columns);
+        let may_move = changed.is_none_or(|set| by.iter().any(|column| is_set(*column, set)));
+        let storage = Storage::of(&t.table, b)?;
+        let later = Later::of(&storage);
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),
-            storage: Storage::of(&t.table, b)?,
+            storage,
+            may_move,
             only: t.partition,
             indexes,
             checks: t
@@ -159,7 +166,7 @@ impl Writer {
             row: Vec::new(),
             key: Vec::new(),
             batch: Batch::default(),
-            later: Later::default(),
+            later,
             held: Held::default(),
             key_columns,
             key_places,
@@ -464,7 +471,12 @@ impl Writer {
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
         let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
-        matches!(self.storage, Storage::Heap(_)) && !single && self.rows_may_wait()
+        let stays = match &self.storage {
+            Storage::Heap(_) => true,
+            Storage::Partitioned(_) => deleting || !self.may_move,
+            Storage::Cluster(..) | Storage::Index(_) => false,
+        };
+        stays && !single && self.rows_may_wait()
     }
 
     /// Notes an update of the row at `rowid` from the columns in `old` to the new registers.
@@ -677,10 +689,7 @@ impl Writer {
         seen: &Snapshot,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
-        match &self.storage {
-            Storage::Heap(table) => self.later.flush(table, &self.indexes, arena, deleting, seen, cx),
-            _ => Ok(true),
-        }
+        self.later.flush(&self.storage, &self.indexes, arena, deleting, seen, cx)
     }
 
     /// Deletes a row whose columns are in `old`. False when it has changed since the snapshot.
