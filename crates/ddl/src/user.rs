@@ -303,8 +303,9 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
 fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident) -> Result<()> {
     let owned = work.image.objects_of(owner).into_iter();
     let mut owned: Vec<(ObjectKind, ObjectId)> = owned.map(|object| (object.kind, object.object)).collect();
-    // Partitions go with their tables and indexes.
-    owned.retain(|(kind, _)| !matches!(kind, ObjectKind::TablePartition | ObjectKind::IndexPartition));
+    // Partitions go with their tables and indexes, materialized views with the tables of their rows.
+    use ObjectKind::{IndexPartition, MaterializedView, TablePartition};
+    owned.retain(|(kind, _)| !matches!(kind, TablePartition | IndexPartition | MaterializedView));
     if owned.is_empty() {
         return Ok(());
     }

@@ -190,6 +190,8 @@ pub struct TableOptions {
     pub row_movement: bool,
     /// The table was created with ORGANIZATION INDEX.
     pub index_organized: bool,
+    /// The table has the rows of a materialized view.
+    pub materialized: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -580,6 +582,7 @@ types::numbered! {
         Directory = 23,
         TablePartition = 19,
         IndexPartition = 20,
+        MaterializedView = 42,
         Edition = 57,
     }
 }
@@ -605,6 +608,7 @@ impl ObjectKind {
             ObjectKind::Edition => "EDITION",
             ObjectKind::TablePartition => "TABLE PARTITION",
             ObjectKind::IndexPartition => "INDEX PARTITION",
+            ObjectKind::MaterializedView => "MATERIALIZED VIEW",
         }
     }
 
@@ -617,6 +621,8 @@ impl ObjectKind {
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
             ObjectKind::Edition => 64,
+            // Beside the table with its rows, which has the same name.
+            ObjectKind::MaterializedView => 19,
             // Partitions have the name of their table or index, which must not find them; the views show its name
             // space.
             ObjectKind::TablePartition => 61,

@@ -133,6 +133,18 @@ impl Index {
         self.tree_to_change(place, cx)
     }
 
+    /// Takes over the partitions of a table that has got further ones.
+    pub fn adopt(&mut self, table: &TableDef) {
+        let def = table.indexes.iter().find(|index| index.object == self.def.object);
+        if let (Some(local), Some(parts), Some(of)) =
+            (&mut self.local, def.and_then(|def| def.local.clone()), table.partitioning())
+        {
+            // The trees are known by the positions of the partitions.
+            local.opened.borrow_mut().clear();
+            (local.parts, local.of) = (parts, of.clone());
+        }
+    }
+
     /// The position of the partition of a local index for the rows of a data object.
     ///
     /// # Errors

@@ -109,6 +109,18 @@ impl Partitioned {
         self.of.place_of_row(row, &mut self.key.borrow_mut())
     }
 
+    /// The partitioning key of a row, if a partition is to be made for it first.
+    pub fn missing(&self, row: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.of.interval.is_none() {
+            return Ok(None);
+        }
+        let mut key = self.key.borrow_mut();
+        key.clear();
+        self.of.key_of_row(row, &mut key)?;
+        let is_missing = self.of.place_of_key(&key).is_none() && self.of.may_extend(&key);
+        Ok(is_missing.then(|| key.clone()))
+    }
+
     /// The heap of an existing row's partition. ORA-01410 for a rowid of another table.
     fn heap_at(&self, at: At<'_>) -> Result<(Rowid, HeapTable)> {
         let rowid = at.rowid()?;

@@ -1,7 +1,7 @@
 //! Noted changes of rows and index entries.
 //!
-//! Rows are changed block by block, their index entries leaf by leaf (E10). The entries of a partitioned table are noted
-//! with the data objects of their rows ([`Scattered`]).
+//! Rows are changed block by block, their index entries leaf by leaf (E10). The entries of a partitioned table are
+//! noted with the data objects of their rows ([`Scattered`]).
 
 use super::scattered::Scattered;
 use crate::ctx::ExecCtx;

@@ -8,6 +8,7 @@ mod fire;
 mod fire_row;
 mod insert;
 mod instead;
+mod intervals;
 pub(crate) mod keys;
 mod later;
 mod locks;

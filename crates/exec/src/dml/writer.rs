@@ -60,9 +60,9 @@ struct Moved {
 pub struct Writer {
     pub table: Rc<TableDef>,
     pub new: Vec<Reg>,
-    storage: Storage,
+    pub(super) storage: Storage,
     /// The only partition that takes new rows.
-    only: Option<u32>,
+    pub(super) only: Option<u32>,
     /// Whether an update may move rows to other partitions.
     may_move: bool,
     pub(super) indexes: Vec<Index>,
@@ -78,8 +78,8 @@ pub struct Writer {
     /// Virtual columns over the new row, and over the old row with their registers.
     virtuals: Vec<(u16, Code)>,
     virtuals_old: Vec<(Reg, Code)>,
-    foreign: Vec<Parent>,
-    children: Vec<Child>,
+    pub(super) foreign: Vec<Parent>,
+    pub(super) children: Vec<Child>,
     pub(super) firings: Firings,
     pub(super) row: Vec<u8>,
     key: Vec<u8>,
@@ -337,12 +337,14 @@ impl Writer {
 
     /// Inserts the rows of the batch, with `refused` as in [`Batch::flush`].
     pub fn flush(&mut self, refused: &mut dyn FnMut(usize, Ora) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.extend_for_batch(cx)?;
         self.batch.flush(&self.storage, &self.indexes, refused, cx)
     }
 
     /// Inserts the row in the new registers.
     pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Address> {
         self.make_row(m, cx)?;
+        self.extend(cx)?;
         let new = std::mem::take(&mut self.new);
         self.row_key(&new, m);
         self.new = new;
@@ -350,10 +352,12 @@ impl Writer {
             self.moved_rows.push((self.key.clone(), self.row.clone()));
             Address::Key(self.key.clone())
         } else {
-            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage)
-                && of.place_of(&self.row)? != only as usize
-            {
-                return Err(Ora::new(14401));
+            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage) {
+                match of.place_of(&self.row) {
+                    Ok(place) if place == only as usize => {}
+                    Err(e) if !e.is(14300) && !e.is(14400) => return Err(e),
+                    _ => return Err(Ora::new(14401)),
+                }
             }
             self.storage.insert(cx, &self.row, &self.key)?
         };
@@ -400,12 +404,20 @@ impl Writer {
         };
         self.check(true, m, cx)?;
         self.encode(m);
+        if self.may_move && self.table.options.row_movement {
+            self.extend(cx)?;
+        }
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
             (Storage::Heap(_), _) => false,
             (Storage::Partitioned(of), _) => {
-                let moves = of.moves(row, &self.row)?;
-                if moves && !self.table.options.row_movement {
+                let may = self.table.options.row_movement;
+                let moves = match of.moves(row, &self.row) {
+                    // No partition is made for a row that may not move.
+                    Err(e) if e.is(14300) && !may => true,
+                    moves => moves?,
+                };
+                if moves && !may {
                     return Err(Ora::new(14402));
                 }
                 moves

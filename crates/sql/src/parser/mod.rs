@@ -15,6 +15,7 @@ mod expr;
 mod hints;
 mod index;
 mod json;
+mod materialized;
 mod names;
 mod partition;
 mod placeholders;
