@@ -84,7 +84,7 @@ impl Width {
     /// # Errors
     /// ORA-14300 when they are outside the type's range.
     pub fn around(&self, transition: &Value, value: &Value) -> Result<(Value, Value)> {
-        let found = match (self, transition, value) {
+        match (self, transition, value) {
             (Width::Number(width), Value::Number(from), Value::Number(n)) => numbers(width, from, n),
             (Width::Months(width), Value::Date(from), Value::Date(at)) => {
                 months(*width, *from, *at).map(|(low, high)| (Value::Date(low), Value::Date(high)))
@@ -117,8 +117,7 @@ impl Width {
                 at(low).and_then(|first| Ok((first, at(low.saturating_add(*width))?)))
             }
             _ => Err(Ora::internal("[interval of another type than the key]")),
-        };
-        found
+        }
     }
 }
 

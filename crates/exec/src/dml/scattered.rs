@@ -33,6 +33,9 @@ impl Entry {
 /// Entries of an index over all partitions between two looks for a cancelled call.
 const CANCEL_STEP: usize = 1024;
 
+/// Changes the entry with a key and a row, by its number.
+type Change<'f> = dyn FnMut(&[u8], Rowid, usize) -> Result<()> + 'f;
+
 impl Scattered {
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -107,7 +110,7 @@ impl Scattered {
         Ok(())
     }
 
-    fn each(&mut self, f: &mut dyn FnMut(&[u8], Rowid, usize) -> Result<()>) -> Result<()> {
+    fn each(&mut self, f: &mut Change<'_>) -> Result<()> {
         let Scattered { bytes, entries } = self;
         entries.sort_unstable_by(|a, b| bytes[a.key()].cmp(&bytes[b.key()]).then(a.row.cmp(&b.row)));
         entries.iter().enumerate().try_for_each(|(n, entry)| f(&bytes[entry.key()], entry.row, n))
