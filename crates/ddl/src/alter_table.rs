@@ -35,6 +35,15 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     work.lock(object)?;
     for action in actions {
         use AlterTableAction::*;
+        if table.options.materialized {
+            match action {
+                RenameTo(_) => return Err(Ora::new(32318).at(target.pos)),
+                AddColumns(_) | ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | ReadOnly(_) => {
+                    return Err(Ora::unsupported().at(target.pos));
+                }
+                _ => {} // not a clause: what leaves the columns as the query has them
+            }
+        }
         if matches!(action, AddColumns(_)) {
             work.note_new_columns(object);
         }

@@ -24,6 +24,11 @@ use types::{DataType, ObjectId, Ora, Rdba, Result, RowWriter, Value};
 const BATCH_ROWS: usize = 256;
 
 pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
+    make(work, create).map(drop)
+}
+
+/// As [`create`]; returns the table.
+pub fn make(work: &mut Work<'_>, create: &CreateTable) -> Result<ObjectId> {
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateTable), SystemPrivilege::CreateAnyTable)?;
     work.require_new(&target, ObjectKind::Table)?;
@@ -76,7 +81,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     }
     add_constraints(work, create, &mut table)?;
     // Last, because keys make columns NOT NULL.
-    columns::insert(work, object, &table.columns)
+    columns::insert(work, object, &table.columns)?;
+    Ok(object)
 }
 
 /// The table as CREATE TABLE AS SELECT fills it: the columns of its primary key accept no NULL.
@@ -143,7 +149,9 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
         if temporary.is_some() {
             return Err(Ora::new(14451).at(by.pos.0));
         }
-        if !matches!(*organization, TableOrganization::Heap) {
+        // The partitions of an interval would have to be made while the rows are loaded.
+        let by_interval = matches!(by.method, sql::ast::PartitionMethod::Range { interval: Some(_), .. });
+        if !matches!(*organization, TableOrganization::Heap) || by_interval && as_query.is_some() {
             return Err(Ora::unsupported().at(by.pos.0));
         }
     }
@@ -364,6 +372,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             minimize_records: false,
             row_movement: options.row_movement == Some(true),
             index_organized: matches!(organization, Organization::Index(_)),
+            materialized: false,
         },
         organization,
         indexes: Vec::new(),
@@ -457,6 +466,7 @@ pub fn bits(table: &TableDef) -> i64 {
         (table.options.row_movement, property::TAB_ROW_MOVEMENT),
         (!table.triggers.is_empty(), property::TAB_TRIGGERS),
         (table.partitioning().is_some(), property::TAB_PARTITIONED),
+        (table.options.materialized, property::TAB_MATERIALIZED),
     ];
     all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
 }
@@ -530,6 +540,14 @@ fn add_not_nulls(work: &mut Work<'_>, create: &CreateTable, on: &mut Subject<'_>
 fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, described: &[Described], table: &TableDef) -> Result<()> {
     let mut load = Load::new(table);
     work.host.rows(query, Some(described), &mut |parts, row| load.add(parts, row))?;
+    let mut parts = work.host.parts();
+    load.flush(&mut parts)
+}
+
+/// Inserts the rows that the query has for the owner of the table.
+pub fn insert_rows_as_owner(work: &mut Work<'_>, query: &sql::ast::Query, table: &TableDef) -> Result<()> {
+    let mut load = Load::new(table);
+    work.host.rows_as(table.owner_id, query, &mut |parts, row| load.add(parts, row))?;
     let mut parts = work.host.parts();
     load.flush(&mut parts)
 }

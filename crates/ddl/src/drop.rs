@@ -42,6 +42,9 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.change().delete_by(Base::Com, by(com::OBJ, object))?;
     crate::stats_store::forget_table(work, object)?;
+    if def.options.materialized {
+        crate::materialized::forget(work, object)?;
+    }
     work.delete_object(object)
 }
 

@@ -30,6 +30,9 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::Table => {
             let object = work.existing(&target, ObjectKind::Table, 942)?;
             work.require(&target, None, S::DropAnyTable)?;
+            if work.existing_table(object)?.options.materialized {
+                return Err(Ora::with(12083, &[&target.owner_name, &target.name]).at(target.pos));
+            }
             table(work, object, *cascade, target.pos)
         }
         DropKind::Cluster => {
@@ -54,7 +57,12 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         }
         DropKind::Stored(sql::ast::StoredKind::Trigger) => crate::trigger::drop(work, &target),
         DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind, *force),
-        DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
+        DropKind::MaterializedView => {
+            // First, so that another user's view is not shown to exist.
+            work.require(&target, None, S::DropAnyMaterializedView)?;
+            let object = crate::materialized::table_of(work, &target)?;
+            table(work, object, false, target.pos)
+        }
         _ => Err(Ora::unsupported().at(pos.0)),
     }
 }

@@ -232,6 +232,8 @@ pub struct Figures {
     pub columns: Vec<(usize, ColumnStatistics)>,
     /// By INTCOL#.
     pub groups: Vec<(u32, ColumnStatistics)>,
+    /// The rows of each partition and their bytes, by position.
+    pub partitions: Vec<(u64, u64)>,
 }
 
 /// Whether the values of a column are stored in the row and comparable.
@@ -309,13 +311,30 @@ fn is_plain(column: &ColumnDef) -> bool {
 /// # Errors
 /// Those of reading.
 pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<Figures> {
-    of_rows(work, table, wanted, &mut |work, share, each| {
-        let mut each = |_: At<'_>, row: &[u8]| each(row);
+    let of = table.partitioning();
+    let mut partitions = vec![(0, 0); of.map_or(0, |of| of.partitions.len())];
+    let mut last = None;
+    let mut figures = of_rows(work, table, wanted, &mut |work, share, each| {
+        let mut each = |at: At<'_>, row: &[u8]| {
+            if let (Some(of), At::Rowid(rowid)) = (of, at) {
+                // Rows come partition by partition.
+                if last.is_none_or(|(data, _)| data != rowid.obj) {
+                    last = of.place_of_data(rowid.obj).map(|place| (rowid.obj, place));
+                }
+                if let Some((_, place)) = last {
+                    let (rows, bytes): &mut (u64, u64) = &mut partitions[place];
+                    (*rows, *bytes) = (*rows + 1, *bytes + row.len() as u64);
+                }
+            }
+            each(row)
+        };
         match share {
             Some(share) => crate::rows::scan_sample(work, table, share, &mut each),
             None => crate::rows::scan(work, table, &mut each),
         }
-    })
+    })?;
+    figures.partitions = partitions;
+    Ok(figures)
 }
 
 /// Counts the present rows and columns of a fixed table.
@@ -423,6 +442,7 @@ fn of_rows(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted, scan: &mut Ro
         average_row_bytes: bytes.checked_div(sample).unwrap_or(0),
         columns,
         groups: groups.collect(),
+        partitions: Vec::new(),
     })
 }
 

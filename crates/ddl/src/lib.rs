@@ -39,6 +39,7 @@ mod index_rows;
 mod index_statements;
 mod inherit;
 mod lob_storage;
+mod materialized;
 mod method_opt;
 mod not_null;
 mod one_row;
@@ -48,7 +49,9 @@ mod partition_alter;
 mod partition_bounds;
 mod partition_create;
 mod partition_exchange;
+mod partition_extend;
 mod partition_index;
+mod partition_interval;
 mod partition_rows;
 mod profile;
 mod proxy;
@@ -99,12 +102,29 @@ pub fn execute(host: &mut dyn Host, ddl: &Ddl) -> Result<Outcome> {
     Work::run(host, &mut |work| dispatch(work, ddl))
 }
 
+/// Makes the partition of an interval-partitioned table for a key, in the session's transaction, which is committed.
+///
+/// # Errors
+/// ORA-14300; ORA-08103 for a dropped table; those of making segments.
+pub fn make_partition(host: &mut dyn Host, table: types::ObjectId, key: &[u8]) -> Result<()> {
+    Work::run(host, &mut |work| partition_extend::extend(work, table, key).map(|()| Outcome::default())).map(drop)
+}
+
+/// Refreshes a materialized view, with the commits of a DDL statement. `fast`: by a log only.
+///
+/// # Errors
+/// ORA-23401 for a view that does not exist; ORA-01031, ORA-12004, ORA-23538; ORA-12008 over the error of the query.
+pub fn refresh_view(host: &mut dyn Host, owner: &str, name: &str, fast: bool) -> Result<()> {
+    Work::run(host, &mut |work| materialized::refresh(work, owner, name, fast).map(|()| Outcome::default())).map(drop)
+}
+
 fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
     match ddl {
         Ddl::CreateTable(create) => create_table::create(work, create)?,
         Ddl::CreateCluster(create) => cluster::create(work, create)?,
         Ddl::CreateIndex(create) => index_statements::create(work, create)?,
         Ddl::CreateView(create) => return view::create(work, create),
+        Ddl::CreateMaterializedView(create) => materialized::create(work, create)?,
         Ddl::CreateSequence(create) => sequence::create(work, create)?,
         Ddl::CreateSynonym(create) => synonym::create(work, create)?,
         Ddl::CreateUser(create) => user::create(work, create)?,

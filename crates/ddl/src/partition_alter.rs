@@ -9,6 +9,7 @@ use crate::index_rows::{flags_of, set_flags};
 use crate::partition_bounds::KeyColumns;
 use crate::partition_create::described;
 use crate::partition_index;
+use crate::partition_interval;
 use crate::partition_rows::{self, NewPartition};
 use crate::rows;
 use crate::work::{Target, Work, by};
@@ -51,6 +52,7 @@ pub fn act(
         }
         PartitionAction::Split { partition, at, into, upkeep } => {
             let place = place_of(work, table, &of, partition)?;
+            partition_interval::require_ranges(&of, &[place], partition.pos.0)?;
             let halves = halves(work, table, &of, place, at, partition.pos.0)?;
             let [first, second] = &halves;
             let two = [(into.first(), first), (into.get(1), second)];
@@ -65,6 +67,11 @@ pub fn act(
             merge(work, table, &of, partitions, into.as_ref(), *upkeep, pos)
         }
         PartitionAction::Coalesce(upkeep) => coalesce(work, table, &of, *upkeep, pos),
+        PartitionAction::SetInterval(width) => {
+            let new = partition_interval::set_interval(work, table, &of, width.as_ref(), pos)?;
+            table.organization = Organization::Partitioned(Rc::new(new));
+            Ok(())
+        }
         PartitionAction::LocalIndexes { partition, rebuild } => local_indexes(work, table, &of, partition, *rebuild),
         // `partition_exchange` does it.
         PartitionAction::Exchange { .. } | PartitionAction::Other => Err(Ora::unsupported().at(pos)),
@@ -122,7 +129,7 @@ fn require_unreferenced(table: &TableDef, pos: u32) -> Result<()> {
 
 /// The definition with other partitions.
 fn with_partitions(table: &TableDef, of: &Partitioning, partitions: Vec<PartitionDef>) -> TableDef {
-    let new = Partitioning::new(of.method, of.columns.clone(), partitions);
+    let new = of.with(partitions);
     TableDef { organization: Organization::Partitioned(Rc::new(new)), ..table.clone() }
 }
 
@@ -140,7 +147,7 @@ pub fn keep_global(work: &mut Work<'_>, new: &TableDef, upkeep: PartitionUpkeep)
 }
 
 /// Adds a partition to each local index; empty, filled from the rows, or unusable.
-fn add_local(work: &mut Work<'_>, table: &TableDef, p: &PartitionDef, filled: Option<bool>) -> Result<()> {
+pub fn add_local(work: &mut Work<'_>, table: &TableDef, p: &PartitionDef, filled: Option<bool>) -> Result<()> {
     for index in table.indexes.iter().filter(|index| index.local.is_some()) {
         let mut part = partition_rows::make_index_partition(work, p, None)?;
         match filled {
@@ -165,7 +172,7 @@ fn remove(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, place: usize
 }
 
 /// A partition to be made in the place of another one.
-fn made(
+pub fn made(
     work: &mut Work<'_>,
     table: &TableDef,
     of: &Partitioning,
@@ -202,6 +209,9 @@ fn add(
     upkeep: PartitionUpkeep,
 ) -> Result<()> {
     let pos = spec.pos.0;
+    if of.interval.is_some() {
+        return Err(Ora::new(14760).at(pos));
+    }
     let key = KeyColumns { all: &table.columns, key: &of.columns };
     let bound = match of.method {
         PartitionMethod::Hash => return add_hash(work, table, of, spec, upkeep),
@@ -345,6 +355,7 @@ fn drop_partitions(
         return Err(Ora::new(14255).at(pos));
     }
     let places = places_of(work, table, of, named)?;
+    partition_interval::require_transition(of, &places, pos)?;
     if places.len() >= of.partitions.len() {
         return Err(Ora::new(14083).at(pos));
     }
@@ -505,6 +516,7 @@ fn merge(
         return Err(Ora::new(14255).at(pos));
     }
     let places = places_of(work, table, of, named)?;
+    partition_interval::require_ranges(of, &places, pos)?;
     if places.len() < 2 || into.is_some_and(|spec| spec.values != PartitionValues::None) {
         return Err(Ora::unsupported().at(pos));
     }

@@ -158,6 +158,35 @@ fn push(value: &Value, key: &mut Vec<u8>) {
 /// Functions that make a literal of a type that has none of its own.
 const OF_LITERALS: [&str; 4] = ["TO_DATE", "TO_TIMESTAMP", "TO_NUMBER", "HEXTORAW"];
 
+/// The value of an INTERVAL clause: a literal, or a function of the list of literals.
+///
+/// # Errors
+/// ORA-14752.
+pub fn interval_value(work: &mut Work<'_>, expr: &Expr) -> Result<Value> {
+    let wrong = || Ora::new(14752).at(expr.pos.0);
+    let known = match &expr.kind {
+        ExprKind::Call(call) => {
+            matches!(&call.name.parts[..], [only] if OF_INTERVALS.contains(&only.name.as_str()))
+                && call.name.link.is_none()
+                && call.args.iter().all(|arg| is_literal(&arg.value))
+        }
+        _ => is_literal(expr),
+    };
+    if !known {
+        return Err(wrong());
+    }
+    let query = sql::parse_query(&format!("select {expr} from dual"))?;
+    let mut found = Value::Null;
+    let done = work.host.rows(&query, None, &mut |_, row| {
+        found = row.first().cloned().unwrap_or(Value::Null);
+        Ok(())
+    });
+    done.map_err(|_| wrong()).map(|()| found)
+}
+
+/// Functions that make an interval.
+const OF_INTERVALS: [&str; 5] = ["NUMTOYMINTERVAL", "NUMTODSINTERVAL", "TO_YMINTERVAL", "TO_DSINTERVAL", "TO_NUMBER"];
+
 /// A literal, with a sign or not, or one of [`OF_LITERALS`] of literals.
 fn is_constant(expr: &Expr) -> bool {
     if let ExprKind::Call(call) = &expr.kind {
@@ -195,9 +224,28 @@ fn constant(work: &mut Work<'_>, expr: &Expr, column: &ColumnDef, wrong: u32) ->
     }
 }
 
+/// The bound that an interval computes, as HIGH_VALUE shows it.
+pub fn computed_text(value: &Value) -> String {
+    match value {
+        Value::Timestamp(at) => {
+            let mut text = format!("TIMESTAMP'{}", date_text(&at.clock()));
+            if at.nanos > 0 {
+                text.push_str(format!(".{:09}", at.nanos).trim_end_matches('0'));
+            }
+            text + "'"
+        }
+        value => plain_text(value).unwrap_or_default(),
+    }
+}
+
 /// A value as HIGH_VALUE shows it: for most types a literal that does not depend on the settings of a session.
 fn text_of(value: &Value, written: &Expr) -> String {
-    match value {
+    plain_text(value).unwrap_or_else(|| written.to_string())
+}
+
+/// As [`text_of`]; `None` for types whose literal is shown as written.
+fn plain_text(value: &Value) -> Option<String> {
+    Some(match value {
         Value::Null => "NULL".into(),
         Value::Number(n) => n.to_string(),
         Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
@@ -205,8 +253,8 @@ fn text_of(value: &Value, written: &Expr) -> String {
             format!("TO_DATE('{}', 'SYYYY-MM-DD HH24:MI:SS', 'NLS_CALENDAR=GREGORIAN')", date_text(date))
         }
         Value::Raw(bytes) => format!("HEXTORAW('{}')", bytes.iter().map(|b| format!("{b:02X}")).collect::<String>()),
-        _ => written.to_string(),
-    }
+        _ => return None,
+    })
 }
 
 fn date_text(date: &Date) -> String {

@@ -1,6 +1,7 @@
 //! PARTITION BY of CREATE TABLE.
 
 use crate::partition_bounds::{Bound, KeyColumns};
+use crate::partition_interval;
 use crate::partition_rows::{NewPartition, make};
 use crate::quota;
 use crate::work::{Work, no_column};
@@ -26,8 +27,11 @@ pub fn partitioning(
     let of = KeyColumns { all: columns, key: &key };
     let mut new = Vec::new();
     let method = match method {
-        By::Other | By::Range { interval: Some(_), partitions: _ } => return Err(Ora::unsupported().at(pos)),
-        By::Range { interval: None, partitions } => {
+        By::Other => return Err(Ora::unsupported().at(pos)),
+        By::Range { interval: _, store_in, partitions } => {
+            if let Some(tablespace) = store_in.first() {
+                return Err(Ora::unsupported().at(tablespace.pos.0));
+            }
             for spec in partitions {
                 let bound = of.bound(work, &spec.values, true, spec.pos.0)?;
                 new.push(described(work, spec, bound, owner, options)?);
@@ -80,7 +84,14 @@ pub fn partitioning(
             return Err(Ora::new(14013).at(pos));
         }
     }
-    Ok(Partitioning::new(method, key, partitions))
+    let made = Partitioning::new(method, key, partitions);
+    match &by.method {
+        By::Range { interval: Some(width), .. } => {
+            let interval = partition_interval::interval(work, &made, columns, width, pos)?;
+            Ok(made.with_interval(Some(interval)))
+        }
+        _ => Ok(made),
+    }
 }
 
 /// The positions of the columns of a partitioning key. ORA-00904, ORA-00957, ORA-14014, ORA-14135.

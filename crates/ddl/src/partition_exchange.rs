@@ -97,7 +97,7 @@ pub fn exchange(
     work.touch(object);
     let mut partitions = of.partitions.clone();
     partitions[place].segment = to_partition;
-    let new = Partitioning::new(of.method, of.columns.clone(), partitions);
+    let new = of.with(partitions);
     table.organization = Organization::Partitioned(Rc::new(new));
     if rows_here || rows_there { keep_global(work, table, *upkeep) } else { Ok(()) }
 }

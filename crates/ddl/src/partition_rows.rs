@@ -1,6 +1,7 @@
 //! The rows of partitions in the dictionary, and their segments.
 
 use crate::partition_bounds::BOUND_BYTES_MAX;
+use crate::partition_interval;
 use crate::work::{Target, Work, by};
 use block::SegmentKind;
 use dictionary::base::{Base, indpart, obj, partobj, tabpart};
@@ -47,6 +48,7 @@ pub fn enter_table(work: &mut Work<'_>, table: &TableDef, of: &Partitioning, tab
     row[partobj::KEYCOLS] = partition_columns(&of.columns);
     row[partobj::DEFTS] = int(tablespace);
     row[partobj::FLAGS] = int(0);
+    partition_interval::set_columns(&mut row, of.interval.as_ref());
     work.change().insert(Base::Partobj, &row)?;
     for (place, p) in of.partitions.iter().enumerate() {
         work.host.parts().p.check_cancel()?;
@@ -69,7 +71,7 @@ pub fn enter(work: &mut Work<'_>, table: &TableDef, place: usize, p: &PartitionD
     row[tabpart::BHIBOUNDVAL] = Value::Raw(p.bound.to_bytes());
     row[tabpart::PCTFREE] = int(p.segment.pctfree);
     row[tabpart::INITRANS] = int(p.segment.initrans);
-    row[tabpart::FLAGS] = int(0);
+    row[tabpart::FLAGS] = int(partition_interval::flags_of(&p.bound));
     set_segment(&mut row, &p.segment);
     work.change().insert(Base::Tabpart, &row)
 }

@@ -23,6 +23,9 @@ pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
     let target = Target { owner, owner_name, name: to.name.clone(), pos: to.pos.0 };
     work.require_new(&target, kind)?;
     if kind == ObjectKind::Table {
+        if work.existing_table(object)?.options.materialized {
+            return Err(Ora::new(32318).at(from.pos.0));
+        }
         work.lock(object)?;
         let parts = work.image.table(object)?.map_or(Vec::new(), |table| partition_rows::objects_of(&table));
         partition_rows::rename(work, &parts, &target.name)?;

@@ -6,15 +6,17 @@ use crate::stats_preferences::changed;
 use crate::work::{Work, by};
 use dictionary::base::{
     Base, col_usage, head_history, hist_head, histgrm, histgrm_history, ind, ind_history, mods_all, stat_pref,
-    stats_extension, tab, tab_history,
+    stats_extension, tab, tab_history, tabpart,
 };
 use dictionary::rows::{Row, as_i64, as_u32, int};
 use dictionary::statistics::flags;
 use dictionary::statistics_rows::{head_row, histogram_rows};
-use dictionary::{ColumnStatistics, Organization, TableDef};
+use dictionary::{ColumnStatistics, Organization, PartitionDef, TableDef};
 use types::{Number, ObjectId, Ora, Result, Value};
 
 const TABLE_FIGURES: [usize; 5] = [tab::ROWCNT, tab::BLKCNT, tab::AVGRLN, tab::SAMPLESIZE, tab::ANALYZETIME];
+const PARTITION_FIGURES: [usize; 5] =
+    [tabpart::ROWCNT, tabpart::BLKCNT, tabpart::AVGRLN, tabpart::SAMPLESIZE, tabpart::ANALYZETIME];
 const INDEX_FIGURES: [usize; 9] = [
     ind::BLEVEL,
     ind::LEAFCNT,
@@ -36,15 +38,7 @@ pub fn is_locked(work: &mut Work<'_>, table: ObjectId) -> Result<bool> {
 /// Formatted blocks below the high-water mark.
 pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
     if let Some(of) = table.partitioning() {
-        let segments = parts.storage.heap.transactions().space();
-        let mut found = Vec::new();
-        for p in &of.partitions {
-            let (header, object) = (p.segment.header, p.segment.data_object);
-            for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {
-                segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
-            }
-        }
-        return Ok(found.len() as u64);
+        return of.partitions.iter().try_fold(0, |sum, p| Ok(sum + partition_blocks(parts, p)?));
     }
     let header = match &table.organization {
         Organization::HashCluster { cluster, .. } => cluster.segment.header,
@@ -58,6 +52,33 @@ pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
         segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
     }
     Ok(found.len() as u64)
+}
+
+fn partition_blocks(parts: &Parts<'_>, p: &PartitionDef) -> Result<u64> {
+    let segments = parts.storage.heap.transactions().space();
+    let (header, object) = (p.segment.header, p.segment.data_object);
+    let mut found = Vec::new();
+    for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {
+        segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
+    }
+    Ok(found.len() as u64)
+}
+
+/// Stores the figures of the partitions. The planner uses those of the table.
+fn store_partitions(work: &mut Work<'_>, table: &TableDef, figures: &Figures) -> Result<()> {
+    let (Some(of), now) = (table.partitioning(), work.now) else { return Ok(()) };
+    for (p, (rows, bytes)) in of.partitions.iter().zip(&figures.partitions) {
+        work.host.parts().p.check_cancel()?;
+        let blocks = partition_blocks(&work.host.parts(), p)?;
+        work.change().update_by(Base::Tabpart, by(tabpart::OBJ, p.object), &mut |row| {
+            row[tabpart::ROWCNT] = int(*rows as i64);
+            row[tabpart::BLKCNT] = int(blocks as i64);
+            row[tabpart::AVGRLN] = int(bytes.checked_div(*rows).unwrap_or(0) as i64);
+            row[tabpart::SAMPLESIZE] = int(*rows as i64);
+            row[tabpart::ANALYZETIME] = Value::Date(now);
+        })?;
+    }
+    Ok(())
 }
 
 fn number(value: f64) -> Value {
@@ -85,6 +106,7 @@ pub fn store_table(work: &mut Work<'_>, table: &TableDef, figures: &Figures, blo
         row[tab::ANALYZETIME] = Value::Date(now);
         row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED);
     })?;
+    store_partitions(work, table, figures)?;
     let columns = figures.columns.iter().map(|(at, statistics)| (*at as u32 + 1, statistics));
     let all = columns.chain(figures.groups.iter().map(|(number, statistics)| (*number, statistics)));
     let all: Vec<(u32, &ColumnStatistics)> = all.collect();
@@ -141,6 +163,9 @@ pub fn delete_table(work: &mut Work<'_>, object: ObjectId, columns: bool, indexe
     work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
         TABLE_FIGURES.iter().for_each(|at| row[*at] = Value::Null);
         row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED);
+    })?;
+    work.change().update_by(Base::Tabpart, by(tabpart::BO, object), &mut |row| {
+        PARTITION_FIGURES.iter().for_each(|at| row[*at] = Value::Null);
     })?;
     if columns {
         forget_columns(work, object)?;

@@ -14,7 +14,6 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     let CreateView {
         or_replace: _,
         force,
-        materialized,
         name: _,
         columns: _,
         query: _,
@@ -22,13 +21,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
         read_only: _,
         check_option,
         bequeaths: _,
-        pos,
+        pos: _,
     } = create;
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateView), SystemPrivilege::CreateAnyView)?;
-    if *materialized {
-        return Err(Ora::unsupported().at(pos.0));
-    }
     let replaced = existing(work, create, &target)?;
     let mut errors = Vec::new();
     let mut written_out = None;

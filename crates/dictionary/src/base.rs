@@ -179,10 +179,14 @@ base_tables! {
         PRECISION "PRECISION#" N, SCALE N, CHARSETFORM N, CHARLENGTH N,
     }
     /// Partitioned tables: PARTTYPE is [`crate::PartitionMethod`], KEYCOLS the positions of the key's columns, four
-    /// decimal digits each, from 1. DEFTS is the tablespace of new partitions.
-    Partobj "PARTOBJ$" 240 partobj { OBJ "OBJ#" N, PARTTYPE N, PARTKEYCOLS N, KEYCOLS V(64), DEFTS "DEFTS#" N, FLAGS N }
+    /// decimal digits each, from 1. DEFTS is the tablespace of new partitions. INTERVAL_STR is the text of the
+    /// interval, INTERVAL_BIVAL the [`crate::interval::Width`].
+    Partobj "PARTOBJ$" 240 partobj {
+        OBJ "OBJ#" N, PARTTYPE N, PARTKEYCOLS N, KEYCOLS V(64), DEFTS "DEFTS#" N, FLAGS N, INTERVAL_STR V(1000),
+        INTERVAL_BIVAL R(200),
+    }
     /// Partitions of tables. PART# orders those of lists and hashes; ranges are in the order of their bounds, which
-    /// BHIBOUNDVAL holds as [`crate::PartitionBound`] writes them.
+    /// BHIBOUNDVAL holds as [`crate::PartitionBound`] writes them. FLAGS 1: made by an interval.
     Tabpart "TABPART$" 241 tabpart {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, BO "BO#" N, PART "PART#" N, NAME V(128), HIBOUNDLEN N, HIBOUNDVAL V(32767),
         BHIBOUNDVAL R(32767), TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, PCTFREE "PCTFREE$" N, INITRANS N, FLAGS N,
@@ -192,6 +196,12 @@ base_tables! {
     Indpart "INDPART$" 242 indpart {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, BO "BO#" N, TABPART "TABPART#" N, NAME V(128), TS "TS#" N, FILE "FILE#" N,
         BLOCK "BLOCK#" N, PCTFREE "PCTFREE$" N, INITRANS N, FLAGS N,
+    }
+    /// Materialized views: TOBJ# is the table with the rows. METHOD 0 never, 1 complete, 3 force; FLAGS 1: built by the
+    /// first refresh, 2: for query rewrite, 4: WITH ROWID. LASTREF and LASTEND are the begin and the end of a refresh.
+    Snap "SNAP$" 243 snap {
+        OBJ "OBJ#" N, TOBJ "TOBJ#" N, METHOD N, FLAGS N, LASTREF D, LASTEND D, QUERYLEN "QUERY_LEN" N,
+        QUERY "QUERY_TXT" V(32767),
     }
     /// Names of constraints.
     Con "CON$" 28 con { OWNER "OWNER#" N, NAME V(128), CON "CON#" N }
@@ -744,6 +754,8 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_INDPART_BOPART$", 487, Base::Indpart, &["BO#"]),
     index("I_INDPART_OBJ$", 488, Base::Indpart, &["OBJ#"]),
     index("I_CONTEXT", 512, Base::Context, &["OBJ#"]),
+    index("I_SNAP1", 489, Base::Snap, &["OBJ#"]),
+    index("I_SNAP2", 490, Base::Snap, &["TOBJ#"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

@@ -209,6 +209,8 @@ pub struct TableOptions {
     pub row_movement: bool,
     /// The table was created with ORGANIZATION INDEX.
     pub index_organized: bool,
+    /// The table has the rows of a materialized view.
+    pub materialized: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -616,6 +618,7 @@ types::numbered! {
         Context = 44,
         TablePartition = 19,
         IndexPartition = 20,
+        MaterializedView = 42,
         Edition = 57,
     }
 }
@@ -643,6 +646,7 @@ impl ObjectKind {
             ObjectKind::Edition => "EDITION",
             ObjectKind::TablePartition => "TABLE PARTITION",
             ObjectKind::IndexPartition => "INDEX PARTITION",
+            ObjectKind::MaterializedView => "MATERIALIZED VIEW",
         }
     }
 
@@ -657,6 +661,8 @@ impl ObjectKind {
             ObjectKind::Lob => 8,
             ObjectKind::Context => 21,
             ObjectKind::Edition => 64,
+            // Beside the table with its rows, which has the same name.
+            ObjectKind::MaterializedView => 19,
             // Partitions have the name of their table or index, which must not find them; the views show its name
             // space.
             ObjectKind::TablePartition => 61,

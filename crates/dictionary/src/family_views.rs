@@ -1,6 +1,6 @@
 //! Families of catalog views: USER_, ALL_ and DBA_ views of one query.
 
-use crate::{object_views, partition_views, statistics_views, type_views};
+use crate::{materialized_views, object_views, partition_views, statistics_views, type_views};
 
 /// A family of views. In `query`, `{owner}` is replaced by `u.name owner, ` or nothing, and `{filter}` by the condition
 /// that limits the rows; the query must join `user$ u`, and `{object}` is the expression of the object's number.
@@ -165,6 +165,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     family("TAB_STAT_PREFS", statistics_views::TAB_STAT_PREFS),
     family("TAB_STATS_HISTORY", statistics_views::TAB_STATS_HISTORY),
     family("PLSQL_OBJECT_SETTINGS", object_views::PLSQL_OBJECT_SETTINGS),
+    Family { object: "s.tobj#", ..family("MVIEWS", materialized_views::MVIEWS) },
     family("PART_TABLES", partition_views::PART_TABLES),
     Family { object: "i.bo#", ..family("PART_INDEXES", partition_views::PART_INDEXES) },
     Family { object: "z.bo#", ..family("PART_KEY_COLUMNS", partition_views::PART_KEY_COLUMNS) },

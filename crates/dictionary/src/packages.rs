@@ -22,6 +22,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_LOB", &[UserId::PUBLIC]),
     ("DBMS_LOCK", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_METADATA", &[UserId::PUBLIC]),
+    ("DBMS_MVIEW", &[UserId::PUBLIC]),
     ("DBMS_OUTPUT", &[UserId::PUBLIC]),
     ("DBMS_RANDOM", &[UserId::PUBLIC]),
     ("DBMS_RESULT_CACHE", &[ROLE_DBA]),

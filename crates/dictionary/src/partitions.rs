@@ -3,6 +3,7 @@
 //! A partitioning key is bytes as index keys are (`types::codec::push_key_part`), so that bounds compare with `memcmp`
 //! and NULL is above all values, as in Oracle. The place of a row is found in logarithmic time.
 
+use crate::interval::Interval;
 use crate::segment::SegmentRef;
 use heap::HeapTable;
 use types::{ObjectId, Ora, Result, RowReader, codec};
@@ -53,12 +54,24 @@ pub struct PartitionDef {
 pub enum PartitionBound {
     /// Keys below this one. MAXVALUE is [`BEHIND`].
     Below(Vec<u8>),
+    /// Keys from the first one on and below the second one: a partition of an interval (D18).
+    Within(Vec<u8>, Vec<u8>),
     /// These keys.
     Keys(Vec<Vec<u8>>),
     /// Keys that are in no other partition of the list.
     Default,
     /// By the hash of the key.
     Hash,
+}
+
+impl PartitionDef {
+    /// The lower bound of the partition of an interval. A range has none: it begins where the one before it ends.
+    pub fn low(&self) -> Option<&[u8]> {
+        match &self.bound {
+            PartitionBound::Within(low, _) => Some(low),
+            _ => None,
+        }
+    }
 }
 
 impl PartitionBound {
@@ -82,6 +95,10 @@ impl PartitionBound {
             }
             PartitionBound::Default => vec![3],
             PartitionBound::Hash => vec![4],
+            // The upper bound comes first, so that the bytes have the order of the partitions.
+            PartitionBound::Within(low, high) => {
+                [&[5], &high[..], &low[..], &(high.len() as u32).to_be_bytes()].concat()
+            }
         }
     }
 
@@ -101,6 +118,11 @@ impl PartitionBound {
             }
             3 => Some(PartitionBound::Default),
             4 => Some(PartitionBound::Hash),
+            5 => {
+                let (keys, len) = rest.split_last_chunk::<4>()?;
+                let (high, low) = keys.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+                Some(PartitionBound::Within(low.to_vec(), high.to_vec()))
+            }
             _ => None,
         }
     }
@@ -127,6 +149,8 @@ pub struct Partitioning {
     pub columns: Vec<usize>,
     /// In the order of PARTITION_POSITION.
     pub partitions: Vec<PartitionDef>,
+    /// The width of the partitions that sessions make for keys above all bounds.
+    pub interval: Option<Interval>,
     /// Each data object and the position of its partition, in ascending order.
     by_data: Vec<(ObjectId, u32)>,
     /// Each listed key and the position of its partition, in ascending order.
@@ -150,14 +174,39 @@ impl Partitioning {
         let mut by_key: Vec<(Vec<u8>, u32)> = places().flat_map(listed).collect();
         by_key.sort_unstable();
         let default = places().find(|(p, _)| p.bound == PartitionBound::Default).map(|(_, at)| at);
-        Partitioning { method, columns, partitions, by_data, by_key, default }
+        Partitioning { method, columns, partitions, interval: None, by_data, by_key, default }
+    }
+
+    /// The same division with an interval.
+    pub fn with_interval(self, interval: Option<Interval>) -> Partitioning {
+        Partitioning { interval, ..self }
+    }
+
+    /// The same division with other partitions.
+    pub fn with(&self, partitions: Vec<PartitionDef>) -> Partitioning {
+        Partitioning::new(self.method, self.columns.clone(), partitions).with_interval(self.interval.clone())
+    }
+
+    /// The bound from which on partitions are made by intervals: the highest one of the others.
+    pub fn transition(&self) -> Option<&[u8]> {
+        let fixed = |p: &&PartitionDef| matches!(p.bound, PartitionBound::Below(_));
+        self.partitions.iter().rev().find(fixed).map(below)
+    }
+
+    /// Whether a partition may be made for this key, for which there is none.
+    pub fn may_extend(&self, key: &[u8]) -> bool {
+        self.interval.is_some() && key.first().is_some_and(|first| *first != BEHIND[0])
     }
 
     /// The position of the partition that holds rows with this key; `None` when there is none (ORA-14400).
     pub fn place_of_key(&self, key: &[u8]) -> Option<usize> {
         let n = self.partitions.len();
         match self.method {
-            PartitionMethod::Range => Some(self.partitions.partition_point(|p| below(p) <= key)).filter(|at| *at < n),
+            PartitionMethod::Range => {
+                let at = self.partitions.partition_point(|p| below(p) <= key);
+                let begins = |low: &[u8]| low <= key;
+                (at < n && self.partitions[at].low().is_none_or(begins)).then_some(at)
+            }
             PartitionMethod::List => match self.by_key.binary_search_by(|(have, _)| have.as_slice().cmp(key)) {
                 Ok(at) => Some(self.by_key[at].1 as usize),
                 Err(_) => self.default.map(|at| at as usize),
@@ -193,11 +242,11 @@ impl Partitioning {
     /// The position of the partition for a stored row. `key` is a buffer.
     ///
     /// # Errors
-    /// ORA-14400.
+    /// ORA-14400; ORA-14300 where no interval can have the key.
     pub fn place_of_row(&self, row: &[u8], key: &mut Vec<u8>) -> Result<usize> {
         key.clear();
         self.key_of_row(row, key)?;
-        self.place_of_key(key).ok_or_else(|| Ora::new(14400))
+        self.place_of_key(key).ok_or_else(|| Ora::new(if self.may_extend(key) { 14300 } else { 14400 }))
     }
 
     /// The heap of a partition.
@@ -278,7 +327,7 @@ impl Partitioning {
 /// The upper bound of a range partition.
 fn below(p: &PartitionDef) -> &[u8] {
     match &p.bound {
-        PartitionBound::Below(key) => key,
+        PartitionBound::Below(key) | PartitionBound::Within(_, key) => key,
         _ => &[],
     }
 }
@@ -376,6 +425,24 @@ mod tests {
         assert_eq!((bounded.place_of_key(&part("d")), bounded.place_of_key(&null())), (None, None));
         assert_eq!(of.place_of_data(ObjectId(199)), Some(1));
         assert_eq!(of.place_of_data(ObjectId(7)), None);
+    }
+
+    #[test]
+    fn intervals_leave_gaps_in_which_no_partition_has_a_row() {
+        let within = |low: &str, high: &str| PartitionBound::Within(part(low), part(high));
+        let of =
+            made(PartitionMethod::Range, 1, vec![within("p", "q"), PartitionBound::Below(part("d")), within("h", "j")]);
+        let places: Vec<_> = ["a", "d", "h", "i", "j", "p", "q"].iter().map(|k| of.place_of_key(&part(k))).collect();
+        assert_eq!(places, [Some(0), None, Some(1), Some(1), None, Some(2), None]);
+        assert_eq!(of.transition(), Some(&part("d")[..]));
+        assert_eq!((of.place_of_key(&null()), of.may_extend(&part("z"))), (None, false));
+        let bytes: Vec<_> = of.partitions.iter().map(|p| p.bound.to_bytes()).collect();
+        assert!(bytes.is_sorted());
+        for (p, bytes) in of.partitions.iter().zip(&bytes) {
+            assert_eq!(PartitionBound::of_bytes(bytes).as_ref(), Some(&p.bound));
+        }
+        let between = ColumnSet::Between(Some((part("i"), true)), Some((part("k"), true)));
+        assert!(of.select(&[between]).contains(&1));
     }
 
     #[test]

@@ -39,7 +39,12 @@ pub(crate) const TAB_STATISTICS: &str = "select {owner}o.name table_name, cast(n
     optstat_user_prefs$ g where g.obj# = 0 and g.pname = 'STALE_PERCENT'), '10'))) / 100 then 'YES' else 'NO' end \
     stale_stats, cast(null as varchar2(25)) notes, 'SHARED' scope from tab$ t, obj$ o, user$ u, mon_mods_all$ m, (select \
     q.obj#, q.valchar from optstat_user_prefs$ q where q.pname = 'STALE_PERCENT') p where o.obj# = t.obj# and u.user# = \
-    o.owner# and m.obj# (+) = t.obj# and p.obj# (+) = t.obj#{filter}{own}";
+    o.owner# and m.obj# (+) = t.obj# and p.obj# (+) = t.obj#{filter} union all select {owner}o.name, x.name, \
+    row_number() over (partition by x.bo# order by decode(b.parttype, 1, x.bhiboundval, null), x.part#), null, null, \
+    'PARTITION', x.rowcnt, x.blkcnt, 0, 0, 0, x.avgrln, 0, 0, null, null, null, null, null, null, x.samplesize, \
+    x.analyzetime, nvl2(x.analyzetime, 'YES', 'NO'), 'NO', cast(decode(bitand(t.statflags, 1), 1, 'ALL') as \
+    varchar2(5)), null, null, 'SHARED' from tabpart$ x, partobj$ b, tab$ t, obj$ o, user$ u where b.obj# = x.bo# and \
+    t.obj# = x.bo# and o.obj# = x.bo# and u.user# = o.owner#{filter}{own}";
 
 /// Dictionary and fixed tables with statistics, for DBA_TAB_STATISTICS. Their staleness is not known.
 pub(crate) const OWN_TAB_STATISTICS: &str = " union all select 'SYS', t.name, null, null, null, null, case when \

@@ -89,7 +89,7 @@ impl State for TableDef {
             Organization::HashCluster { cluster, key_positions } => over((1, cluster.state(), key_positions)),
             Organization::Index(segment) => over((2, segment)),
             Organization::Fixed(id) => over((3, id)),
-            Organization::Partitioned(p) => over((4, p.method as u8, &p.columns, &p.partitions)),
+            Organization::Partitioned(p) => over((4, p.method as u8, &p.columns, &p.partitions, &p.interval)),
         };
         over((
             (object, owner_id, owner, name),

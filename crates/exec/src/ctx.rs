@@ -99,6 +99,15 @@ pub trait Host {
     /// Records that a predicate of a hard-parsed statement uses a column, numbered from 1.
     fn note_column_use(&self, _table: types::ObjectId, _column: u32, _how: dictionary::ColumnUse) {}
 
+    /// Makes the partition of an interval-partitioned table that takes rows with this partitioning key, unless there is
+    /// one. The session holds the table's lock for DML.
+    ///
+    /// # Errors
+    /// ORA-14300 for a key that no partition can take; those of making a segment.
+    fn make_partition(&self, _cx: &mut ExecCtx<'_>, _table: types::ObjectId, _key: &[u8]) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 

@@ -133,6 +133,26 @@ impl Index {
         self.tree_to_change(place, cx)
     }
 
+    /// Takes over the partitions of a table that has got further ones.
+    pub fn adopt(&mut self, table: &TableDef) {
+        let def = table.indexes.iter().find(|index| index.object == self.def.object);
+        if let (Some(local), Some(parts), Some(of)) =
+            (&mut self.local, def.and_then(|def| def.local.clone()), table.partitioning())
+        {
+            // The trees are known by the positions of the partitions.
+            local.opened.borrow_mut().clear();
+            (local.parts, local.of) = (parts, of.clone());
+        }
+    }
+
+    /// The position of the partition of a local index for the rows of a data object.
+    ///
+    /// # Errors
+    /// ORA-01410 for rows of another table.
+    pub fn place_of_data(&self, data: types::ObjectId) -> Result<usize> {
+        self.local.as_ref().and_then(|local| local.of.place_of_data(data)).ok_or_else(|| Ora::new(1410))
+    }
+
     pub fn is_local(&self) -> bool {
         self.local.is_some()
     }
@@ -331,6 +351,17 @@ pub fn insert_many_at(
 /// Marks many entries deleted.
 pub fn delete_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<()> {
     cx.shared.btree.delete_many(cx.p, &mut cx.session.txn, &index.tree, entries)
+}
+
+/// Marks many entries of rows of one partition deleted in a local index.
+///
+/// # Errors
+/// ORA-01502 for an unusable partition of an index that enforces a key.
+pub fn delete_many_at(index: &Index, place: usize, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<()> {
+    match index.tree_to_change(place, cx)? {
+        Some(tree) => cx.shared.btree.delete_many(cx.p, &mut cx.session.txn, &tree, entries),
+        None => Ok(()),
+    }
 }
 
 /// Marks an entry deleted.

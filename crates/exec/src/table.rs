@@ -109,11 +109,28 @@ impl Partitioned {
         self.of.place_of_row(row, &mut self.key.borrow_mut())
     }
 
+    /// The partitioning key of a row, if a partition is to be made for it first.
+    pub fn missing(&self, row: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.of.interval.is_none() {
+            return Ok(None);
+        }
+        let mut key = self.key.borrow_mut();
+        key.clear();
+        self.of.key_of_row(row, &mut key)?;
+        let is_missing = self.of.place_of_key(&key).is_none() && self.of.may_extend(&key);
+        Ok(is_missing.then(|| key.clone()))
+    }
+
     /// The heap of an existing row's partition. ORA-01410 for a rowid of another table.
     fn heap_at(&self, at: At<'_>) -> Result<(Rowid, HeapTable)> {
         let rowid = at.rowid()?;
-        let place = self.of.place_of_data(rowid.obj).ok_or_else(|| Ora::new(1410))?;
-        Ok((rowid, self.of.heap_table(self.table, place)))
+        Ok((rowid, self.heap_of(rowid.obj)?))
+    }
+
+    /// The heap of the partition with this data object. ORA-01410 for one of another table.
+    pub fn heap_of(&self, data: ObjectId) -> Result<HeapTable> {
+        let place = self.of.place_of_data(data).ok_or_else(|| Ora::new(1410))?;
+        Ok(self.of.heap_table(self.table, place))
     }
 
     /// Whether an updated row belongs to another partition than its old version.

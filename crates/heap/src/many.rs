@@ -14,7 +14,7 @@ use process::Process;
 use redo::Layer;
 use std::ops::Range;
 use txn::{ItlGet, LockWait, Snapshot, Txn};
-use types::{Result, Rowid};
+use types::{ObjectId, Result, Rowid};
 
 /// Changes of rows, in the order in which they are made. Clearing keeps the memory.
 #[derive(Debug, Default)]
@@ -160,10 +160,7 @@ impl Met {
 }
 
 impl Heap {
-    /// Makes changes of rows found through `seen`, until one meets a row that has changed since. The caller then rolls
-    /// its statement back. `rows` holds the bytes that spliced rows had as of the snapshot.
-    ///
-    /// Waits and errors as [`Heap::update`] and [`Heap::delete`].
+    /// Makes changes of rows of a table, as [`Heap::change_many_in`].
     #[expect(clippy::too_many_arguments, reason = "as of a change of one row, with the rows' bytes")]
     pub fn change_many(
         &self,
@@ -175,14 +172,36 @@ impl Heap {
         seen: &Snapshot,
         wait: LockWait,
     ) -> Result<RowOutcome> {
-        if changes.is_empty() {
-            return Ok(RowOutcome::Done);
-        }
+        self.change_many_in(p, t, &|_| Ok(*table), changes, rows, seen, wait)
+    }
+
+    /// Makes changes of rows found through `seen`, until one meets a row that has changed since. The caller then rolls
+    /// its statement back. `rows` holds the bytes that spliced rows had as of the snapshot; `heap_of` gives the heap of
+    /// a data object, of the partitions of one table.
+    ///
+    /// Waits and errors as [`Heap::update`] and [`Heap::delete`], and those of `heap_of`.
+    #[expect(clippy::too_many_arguments, reason = "as of a change of one row, with the rows' bytes")]
+    pub fn change_many_in(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        heap_of: &dyn Fn(ObjectId) -> Result<HeapTable>,
+        changes: &Changes,
+        rows: &[u8],
+        seen: &Snapshot,
+        wait: LockWait,
+    ) -> Result<RowOutcome> {
+        let Some(first) = changes.all.first() else { return Ok(RowOutcome::Done) };
+        let (mut data, mut table) = (first.rowid.obj, heap_of(first.rowid.obj)?);
         self.txns.touch(p, t, table.object)?;
         let (mut i, mut whole) = (0, Vec::new());
         while i < changes.len() {
             let in_block = changes.in_block(i);
             let first = &changes.all[i];
+            if first.rowid.obj != data {
+                (data, table) = (first.rowid.obj, heap_of(first.rowid.obj)?);
+            }
+            let table = &table;
             let Run { done, gives_room } = match in_block > 1 && first.rowid.obj == table.data_object {
                 true => self.txns.retrying(p, &mut || self.change_run(p, t, table, changes, i..i + in_block, seen))?,
                 false => Run::default(),

@@ -439,3 +439,40 @@ fn a_quota_counts_all_segments_of_a_statement() {
     run(&mut s, "alter user qu quota unlimited on users");
     run(&mut u, &hash(8));
 }
+
+#[test]
+fn updates_and_deletes_change_the_rows_of_a_block_together() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table p (k number, v number, w varchar2(40)) partition by hash (k) partitions 4");
+    run(&mut c, "create table q (k number, v number, w varchar2(40))");
+    for table in ["p", "q"] {
+        let local = if table == "p" { "local" } else { "" };
+        run(&mut c, &format!("create index {table}_v on {table} (v) {local}"));
+        run(
+            &mut c,
+            &format!("insert into {table} select level, level, 'some text' from dual connect by level <= 8000"),
+        );
+        run(&mut c, "commit");
+    }
+    for statement in [
+        "update {} set v = v + 1 where mod(k, 2) = 0",
+        "update {} set w = 'other text' where v > 100",
+        "delete from {} where mod(k, 3) = 0",
+    ] {
+        let mut entries = |table: &str| {
+            let before = figure(&mut c, "redo entries");
+            run(&mut c, &statement.replace("{}", table));
+            run(&mut c, "commit");
+            figure(&mut c, "redo entries") - before
+        };
+        let (partitioned, plain) = (entries("p"), entries("q"));
+        assert!(partitioned < 3 * plain + 200, "{statement}: {partitioned} redo entries, {plain} on a plain table");
+    }
+    assert_eq!(
+        words(&mut c, "select count(*), sum(v), max(w) from p"),
+        words(&mut c, "select count(*), sum(v), max(w) from q")
+    );
+    let by_index = "select count(*) from {} where v between 100 and 900";
+    assert_eq!(one(&mut c, &by_index.replace("{}", "p")), one(&mut c, &by_index.replace("{}", "q")));
+}

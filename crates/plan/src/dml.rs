@@ -132,6 +132,10 @@ impl Compiler<'_> {
         if table.is_fixed() {
             return Err(Ora::new(2030).at(pos));
         }
+        // Only its refresh changes the rows of a materialized view.
+        if table.options.materialized {
+            return Err(Ora::new(1732).at(pos));
+        }
         // A validated constraint that is not enforced stays valid only if no row changes.
         if let Some(c) = table.constraints.iter().find(|c| c.validated && !c.enabled) {
             return Err(Ora::with(25128, &[&table.owner, &c.name]).at(pos));

@@ -451,6 +451,10 @@ pub trait World {
     fn audit_trail(&mut self, _request: &AuditRequest) -> Result<()> {
         Err(Ora::unsupported())
     }
+    /// DBMS_MVIEW.REFRESH of the materialized view `[owner.]name`.
+    fn refresh_view(&mut self, _name: &str, _fast: bool) -> Result<()> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_SHARED_POOL.
     fn shared_pool(&mut self, _request: &SharedPoolRequest) -> Result<()> {
         Err(Ora::unsupported())

@@ -317,6 +317,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         Ddl::CreateCluster(s) => &s.name,
         Ddl::CreateIndex(s) => &s.name,
         Ddl::CreateView(s) => &s.name,
+        Ddl::CreateMaterializedView(s) => &s.name,
         Ddl::CreateSequence(s) => &s.name,
         Ddl::CreateSynonym(s) => {
             if s.public {

@@ -12,7 +12,7 @@ use exec::{Cursor, ExecCtx};
 use instance::OnCommit;
 use net::StatementKind;
 use net::local::Failure;
-use plsql::CheckedTrigger;
+use plsql::{CheckedTrigger, World as _};
 use sql::ast::{Ddl, Query, Statement, StoredKind};
 use std::rc::Rc;
 use types::{Date, ObjectId, Ora, Result, Value};
@@ -50,6 +50,48 @@ pub fn statistics(core: &Core, cx: &mut ExecCtx<'_>, request: &StatisticsRequest
         let mut session = DdlHost { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
         ddl::statistics_request(&mut session, request).map_err(|e| exec::Host::name_segment(core, e))
     })
+}
+
+/// Refreshes the materialized view `[owner.]name`, and commits before and afterwards.
+///
+/// # Errors
+/// As [`ddl::refresh_view`], and ORA-00060 as [`run`].
+pub fn refresh_view(core: &Core, cx: &mut ExecCtx<'_>, name: &str, fast: bool) -> Result<()> {
+    let part = |text: &str| match text.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.to_owned(),
+        None => text.trim().to_uppercase(),
+    };
+    let (owner, name) = match name.split_once('.') {
+        Some((owner, name)) => (part(owner), part(name)),
+        None => (core.names()?.schema().1, part(name)),
+    };
+    defining(core, cx, &mut |cx| {
+        end_transaction(core, cx)?;
+        let hook = core.instance.on_commit();
+        let mut session = DdlHost { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+        ddl::refresh_view(&mut session, &owner, &name, fast).map_err(|e| exec::Host::name_segment(core, e))
+    })
+}
+
+/// Makes a partition of an interval-partitioned table in an autonomous transaction, while a statement of the session
+/// runs.
+///
+/// # Errors
+/// As [`ddl::make_partition`]; ORA-00060 in a function that a DDL statement calls.
+pub fn make_partition(core: &Core, cx: &mut ExecCtx<'_>, table: ObjectId, key: &[u8]) -> Result<()> {
+    if core.defining.replace(true) {
+        return Err(Ora::new(60));
+    }
+    let mut world = World { cx: cx.reborrow(), core };
+    let done = world.autonomous_begin().and_then(|()| {
+        let hook = core.instance.on_commit();
+        let mut session = DdlHost { core, cx: world.cx.reborrow(), dict: own_dictionary(core), hook };
+        let made = ddl::make_partition(&mut session, table, key);
+        let back = world.autonomous_end();
+        made.and(back)
+    });
+    core.defining.set(false);
+    done
 }
 
 fn defining<'c, R>(core: &Core, cx: &mut ExecCtx<'c>, f: &mut dyn FnMut(&mut ExecCtx<'c>) -> Result<R>) -> Result<R> {

@@ -83,6 +83,10 @@ impl exec::Host for Core {
         self.instance.storage().dictionary.note_column_use(table, column, how);
     }
 
+    fn make_partition(&self, cx: &mut ExecCtx<'_>, table: ObjectId, key: &[u8]) -> Result<()> {
+        crate::ddl_call::make_partition(self, cx, table, key).map_err(|e| self.name_segment(e))
+    }
+
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
         let names = self.names()?;
         match &*self.ahead.borrow() {

@@ -84,6 +84,7 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateCluster(_) => StatementKind::CREATE_CLUSTER,
         Ddl::CreateIndex(_) => StatementKind::CREATE_INDEX,
         Ddl::CreateView(_) => StatementKind::CREATE_VIEW,
+        Ddl::CreateMaterializedView(_) => StatementKind::CREATE_MATERIALIZED_VIEW,
         Ddl::CreateSequence(_) => StatementKind::CREATE_SEQUENCE,
         Ddl::CreateSynonym(_) => StatementKind::CREATE_SYNONYM,
         Ddl::CreateUser(_) => StatementKind::CREATE_USER,

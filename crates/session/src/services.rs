@@ -579,6 +579,11 @@ impl plsql::World for World<'_> {
         }
     }
 
+    fn refresh_view(&mut self, name: &str, fast: bool) -> Result<()> {
+        self.cx.session.may_control_transaction()?;
+        crate::ddl_call::refresh_view(self.core, &mut self.cx, name, fast)
+    }
+
     fn shared_pool(&mut self, request: &plsql::SharedPoolRequest) -> Result<()> {
         crate::shared_pool::shared_pool(self.core, request)
     }

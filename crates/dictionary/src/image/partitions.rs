@@ -4,6 +4,7 @@ use super::numbers::{positions_of, segment_header};
 use super::picture::Image;
 use super::property;
 use crate::base::*;
+use crate::interval::{Interval, Width};
 use crate::rows::{Row, as_i64, as_text, as_u32};
 use crate::*;
 use std::collections::HashMap;
@@ -24,7 +25,14 @@ impl Image {
         rows.sort_by_key(|row| as_i64(&row[tabpart::PART]));
         let partitions = rows.iter().map(partition_of).collect::<Option<Vec<_>>>().ok_or_else(missing)?;
         let known = method.filter(|_| !columns.is_empty() && !partitions.is_empty());
-        Ok(Partitioning::new(known.ok_or_else(missing)?, columns, partitions))
+        let interval = match &row[partobj::INTERVAL_BIVAL] {
+            Value::Raw(bytes) => {
+                let width = Width::of_bytes(bytes).filter(|_| columns.len() == 1).ok_or_else(missing)?;
+                Some(Interval { text: as_text(&row[partobj::INTERVAL_STR]).to_owned(), width })
+            }
+            _ => None,
+        };
+        Ok(Partitioning::new(known.ok_or_else(missing)?, columns, partitions).with_interval(interval))
     }
 
     /// Adds the partitions of a local index.

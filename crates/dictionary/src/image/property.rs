@@ -13,6 +13,8 @@ pub const TAB_ROW_MOVEMENT: i64 = 256;
 pub const TAB_TRIGGERS: i64 = 512;
 /// The table is partitioned: PARTOBJ$ and TABPART$ describe it.
 pub const TAB_PARTITIONED: i64 = 1024;
+/// The table has the rows of a materialized view: SNAP$ describes it.
+pub const TAB_MATERIALIZED: i64 = 2048;
 pub const COL_HIDDEN: i64 = 1;
 pub const COL_INVISIBLE: i64 = 2;
 pub const COL_DEFAULT_ON_NULL: i64 = 4;

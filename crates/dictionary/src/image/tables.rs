@@ -134,6 +134,7 @@ impl Image {
                 minimize_records: on(property::TAB_MINIMIZE_RECORDS),
                 row_movement: on(property::TAB_ROW_MOVEMENT),
                 index_organized: on(property::TAB_INDEX_ORGANIZED),
+                materialized: on(property::TAB_MATERIALIZED),
             },
             epoch: self.epoch(),
         })

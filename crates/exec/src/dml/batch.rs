@@ -74,6 +74,11 @@ impl Batch {
         self.ends.len()
     }
 
+    /// The bytes of row `n`.
+    pub fn row(&self, n: usize) -> &[u8] {
+        part(&self.rows, &self.ends, n)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -114,6 +114,11 @@ impl Parent {
         })
     }
 
+    /// Takes over the partitions of the changed table, if it is the parent.
+    pub fn adopt(&mut self, table: &TableDef) {
+        self.index.adopt(table);
+    }
+
     /// Discards what a failed execution left.
     pub fn begin(&mut self) {
         self.late.clear();
@@ -178,6 +183,14 @@ pub struct Child {
     action: Inner,
     look: Inner,
     watch: Watch,
+}
+
+impl Child {
+    /// Takes over the partitions of the changed table.
+    pub fn adopt(&mut self, table: &TableDef) {
+        let both = [&mut self.index, &mut self.again];
+        both.into_iter().flatten().for_each(|(index, _)| index.adopt(table));
+    }
 }
 
 /// The index of a child table that begins with the foreign key's columns, in any order.

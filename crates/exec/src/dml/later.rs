@@ -1,11 +1,14 @@
 //! Noted changes of rows and index entries.
 //!
-//! Rows are changed block by block, their index entries leaf by leaf (E10).
+//! Rows are changed block by block, their index entries leaf by leaf (E10). The entries of a partitioned table are
+//! noted with the data objects of their rows ([`Scattered`]).
 
+use super::scattered::Scattered;
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
+use crate::table::Storage;
 use btree::Inserted;
-use heap::{Changes, HeapTable, RowOutcome};
+use heap::{Changes, RowOutcome};
 use std::ops::Range;
 use txn::{LockWait, Snapshot};
 use types::{Result, Rowid};
@@ -26,13 +29,25 @@ pub struct Later {
     changes: Changes,
     /// Deleted and inserted entries for each index.
     entries: Vec<(btree::Batch, btree::Batch)>,
+    /// The same for the indexes of a partitioned table.
+    scattered: Option<Vec<(Scattered, Scattered)>>,
 }
 
 impl Later {
+    /// Changes of the rows of a table with this storage.
+    pub fn of(storage: &Storage) -> Later {
+        let scattered = matches!(storage, Storage::Partitioned(_)).then(Vec::new);
+        Later { scattered, ..Later::default() }
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.changes.clear();
         for (gone, new) in &mut self.entries {
+            gone.clear();
+            new.clear();
+        }
+        for (gone, new) in self.scattered.iter_mut().flatten() {
             gone.clear();
             new.clear();
         }
@@ -68,6 +83,13 @@ impl Later {
 
     /// Notes that index number `n` loses (`gone`) or gets an entry of the row.
     pub fn entry(&mut self, n: usize, gone: bool, key: &[u8], rowid: Rowid) {
+        if let Some(all) = &mut self.scattered {
+            if all.len() <= n {
+                all.resize_with(n + 1, Default::default);
+            }
+            let (old, new) = &mut all[n];
+            return if gone { old.push(key, rowid) } else { new.push(key, rowid) };
+        }
         if self.entries.len() <= n {
             self.entries.resize_with(n + 1, Default::default);
         }
@@ -85,7 +107,7 @@ impl Later {
     /// [`Later::finish`], because the new key of a row may be the old key of another (E9).
     pub fn flush(
         &mut self,
-        table: &HeapTable,
+        storage: &Storage,
         indexes: &[Index],
         arena: &[u8],
         deleting: bool,
@@ -93,7 +115,14 @@ impl Later {
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
         let t = &mut cx.session.txn;
-        let done = cx.shared.heap.change_many(cx.p, t, table, &self.changes, arena, seen, LockWait::Forever);
+        let (heap, changes, wait) = (&cx.shared.heap, &self.changes, LockWait::Forever);
+        let done = match storage {
+            Storage::Heap(table) => heap.change_many(cx.p, t, table, changes, arena, seen, wait),
+            Storage::Partitioned(of) => {
+                heap.change_many_in(cx.p, t, &|data| of.heap_of(data), changes, arena, seen, wait)
+            }
+            Storage::Cluster(..) | Storage::Index(_) => Ok(RowOutcome::Done),
+        };
         self.changes.clear();
         if done? != RowOutcome::Done {
             return Ok(false);
@@ -108,6 +137,9 @@ impl Later {
 
     /// Whether index number `n` has so many noted entries that they should be changed.
     fn is_due(&self, n: usize, deleting: bool) -> bool {
+        if let Some(all) = &self.scattered {
+            return all.get(n).is_some_and(|(gone, new)| gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST);
+        }
         self.entries.get(n).is_some_and(|(gone, new)| {
             let ascends = || deleting && gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST;
             gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST || ascends()
@@ -116,7 +148,9 @@ impl Later {
 
     /// Bytes of memory that the noted changes and entries take.
     pub fn bytes(&self) -> usize {
-        self.changes.bytes() + self.entries.iter().map(|(gone, new)| gone.bytes() + new.bytes()).sum::<usize>()
+        let entries = self.entries.iter().map(|(gone, new)| gone.bytes() + new.bytes()).sum::<usize>();
+        let scattered = self.scattered.iter().flatten().map(|(gone, new)| gone.bytes() + new.bytes()).sum::<usize>();
+        self.changes.bytes() + entries + scattered
     }
 
     /// Changes the remaining entries.
@@ -131,6 +165,19 @@ impl Later {
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
         let all = || indexes.iter().enumerate().filter(|(n, i)| which(*n, i));
+        if let Some(scattered) = &mut self.scattered {
+            for (n, i) in all() {
+                if let Some((gone, _)) = scattered.get_mut(n) {
+                    gone.delete(i, cx)?;
+                }
+            }
+            for (n, i) in all() {
+                if let Some((_, new)) = scattered.get_mut(n) {
+                    new.insert(i, cx)?;
+                }
+            }
+            return Ok(());
+        }
         for (n, i) in all() {
             if let Some((gone, _)) = self.entries.get_mut(n) {
                 index::delete_many(i, gone, cx)?;

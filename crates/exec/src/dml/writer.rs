@@ -70,9 +70,11 @@ pub(super) struct Mark {
 pub struct Writer {
     pub table: Rc<TableDef>,
     pub new: Vec<Reg>,
-    storage: Storage,
+    pub(super) storage: Storage,
     /// The only partition that takes new rows.
-    only: Option<u32>,
+    pub(super) only: Option<u32>,
+    /// Whether an update may move rows to other partitions.
+    may_move: bool,
     pub(super) indexes: Vec<Index>,
     pub(super) checks: Vec<RowCheck>,
     /// Deferred checks that the current row fails.
@@ -86,8 +88,8 @@ pub struct Writer {
     /// Virtual columns over the new row, and over the old row with their registers.
     virtuals: Vec<(u16, Code)>,
     virtuals_old: Vec<(Reg, Code)>,
-    foreign: Vec<Parent>,
-    children: Vec<Child>,
+    pub(super) foreign: Vec<Parent>,
+    pub(super) children: Vec<Child>,
     pub(super) firings: Firings,
     /// LOG ERRORS: rows are changed one by one.
     pub(super) log: Option<Box<ErrorLog>>,
@@ -142,10 +144,15 @@ impl Writer {
         key_columns.dedup();
         let place = |column: usize| key_columns.partition_point(|c| usize::from(*c) < column);
         let key_places = indexes.iter().map(|i| i.columns.iter().map(|(c, _)| place(*c)).collect()).collect();
+        let by = t.table.partitioning().map_or(&[][..], |of| &of.columns);
+        let may_move = changed.is_none_or(|set| by.iter().any(|column| is_set(*column, set)));
+        let storage = Storage::of(&t.table, b)?;
+        let later = Later::of(&storage);
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),
-            storage: Storage::of(&t.table, b)?,
+            storage,
+            may_move,
             only: t.partition,
             indexes,
             checks: t
@@ -174,7 +181,7 @@ impl Writer {
             key: Vec::new(),
             lobs: StoredLobs::of(&t.table),
             batch: Batch::default(),
-            later: Later::default(),
+            later,
             held: Held::default(),
             key_columns,
             key_places,
@@ -392,12 +399,14 @@ impl Writer {
 
     /// Inserts the rows of the batch, with `refused` as in [`Batch::flush`].
     pub fn flush(&mut self, refused: &mut dyn FnMut(usize, Ora) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.extend_for_batch(cx)?;
         self.batch.flush(&self.storage, &self.indexes, refused, cx)
     }
 
     /// Inserts the row in the new registers.
     pub fn insert(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Address> {
         self.make_row(m, cx)?;
+        self.extend(cx)?;
         let new = std::mem::take(&mut self.new);
         self.row_key(&new, m);
         self.new = new;
@@ -405,10 +414,12 @@ impl Writer {
             self.moved_rows.push((self.key.clone(), self.row.clone()));
             Address::Key(self.key.clone())
         } else {
-            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage)
-                && of.place_of(&self.row)? != only as usize
-            {
-                return Err(Ora::new(14401));
+            if let (Some(only), Storage::Partitioned(of)) = (self.only, &self.storage) {
+                match of.place_of(&self.row) {
+                    Ok(place) if place == only as usize => {}
+                    Err(e) if !e.is(14300) && !e.is(14400) => return Err(e),
+                    _ => return Err(Ora::new(14401)),
+                }
             }
             self.storage.insert(cx, &self.row, &self.key)?
         };
@@ -461,12 +472,20 @@ impl Writer {
             self.lobs.place(Some(columns), &self.new, m, cx)?;
         }
         self.encode(m);
+        if self.may_move && self.table.options.row_movement {
+            self.extend(cx)?;
+        }
         let moved = match (&self.storage, row) {
             (Storage::Cluster(_, positions), _) => positions.iter().any(|&p| m.value(old[p]) != m.value(self.new[p])),
             (Storage::Heap(_), _) => false,
             (Storage::Partitioned(of), _) => {
-                let moves = of.moves(row, &self.row)?;
-                if moves && !self.table.options.row_movement {
+                let may = self.table.options.row_movement;
+                let moves = match of.moves(row, &self.row) {
+                    // No partition is made for a row that may not move.
+                    Err(e) if e.is(14300) && !may => true,
+                    moves => moves?,
+                };
+                if moves && !may {
                     return Err(Ora::new(14402));
                 }
                 moves
@@ -535,7 +554,12 @@ impl Writer {
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
         let single = !built || !self.virtuals.is_empty() || !self.lobs.is_empty() || (alone && !deleting);
-        matches!(self.storage, Storage::Heap(_)) && !single && self.rows_may_wait()
+        let stays = match &self.storage {
+            Storage::Heap(_) => true,
+            Storage::Partitioned(_) => deleting || !self.may_move,
+            Storage::Cluster(..) | Storage::Index(_) => false,
+        };
+        stays && !single && self.rows_may_wait()
     }
 
     /// Notes an update of the row at `rowid` from the columns in `old` to the new registers.
@@ -748,10 +772,7 @@ impl Writer {
         seen: &Snapshot,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
-        match &self.storage {
-            Storage::Heap(table) => self.later.flush(table, &self.indexes, arena, deleting, seen, cx),
-            _ => Ok(true),
-        }
+        self.later.flush(&self.storage, &self.indexes, arena, deleting, seen, cx)
     }
 
     /// Deletes a row whose columns are in `old`. False when it has changed since the snapshot.

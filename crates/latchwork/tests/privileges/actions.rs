@@ -156,6 +156,8 @@ pub const ACTIONS: &[Action] = &[
     // In FROM of a statement on another object.
     rows("select /*+ result_cache */ max(a) from {t}", &[READ]),
     ddl("create table {n}_c as select a from {t}", On::Table, &[READ]),
+    ddl("create materialized view {n}_m as select a from {t}", On::Table, &[READ]),
+    ddl("create materialized view {n}_d build deferred as select a from {t}", On::Table, &[READ]),
     table(
         "select a from {t} versions between scn minvalue and maxvalue",
         &[READ, &["flashback", "flashback any table"]],

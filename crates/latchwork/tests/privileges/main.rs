@@ -53,7 +53,7 @@ const GOES_NOTED: &str = "pragma autonomous_transaction; begin execute immediate
 /// O with its objects, and Z with invoker's units. Z2 and Z3 get grants.
 fn prepare(s: &mut Session) {
     let units = "create session, create table, create view, create sequence, create procedure, create trigger, \
-                 create synonym, create job, unlimited tablespace";
+                 create synonym, create job, create materialized view, unlimited tablespace";
     for user in ["o", "z", "z2", "z3"] {
         run(s, &format!("create user {user} identified by x"));
         run(s, &format!("grant {units} to {user}"));
@@ -123,7 +123,7 @@ fn make(s: &mut Session, user: &str, actor: Actor) {
     run(
         s,
         &format!(
-            "grant create session, create procedure, create synonym, create job, create view, create table to {user}"
+            "grant create session, create procedure, create synonym, create job, create view, create materialized view, create table to {user}"
         ),
     );
     let to = if actor.by_role { format!("r_{user}") } else { user.to_owned() };

@@ -44,6 +44,7 @@ packages! {
     super::dbms_lob,
     super::dbms_lock,
     super::dbms_metadata,
+    super::dbms_mview,
     super::dbms_output,
     super::dbms_random,
     super::dbms_result_cache,

@@ -15,6 +15,7 @@ mod dbms_job;
 mod dbms_lob;
 mod dbms_lock;
 mod dbms_metadata;
+mod dbms_mview;
 mod dbms_output;
 mod dbms_random;
 mod dbms_result_cache;

@@ -9,6 +9,7 @@ use super::{
 pub enum Ddl {
     CreateTable(CreateTable),
     CreateCluster(CreateCluster),
+    CreateMaterializedView(Box<CreateMaterializedView>),
     CreateIndex(CreateIndex),
     CreateView(CreateView),
     CreateSequence(CreateSequence),
@@ -292,7 +293,6 @@ pub struct IndexColumn {
 pub struct CreateView {
     pub or_replace: bool,
     pub force: bool,
-    pub materialized: bool,
     pub name: Name,
     pub columns: Vec<Ident>,
     pub query: Box<Query>,
@@ -303,6 +303,34 @@ pub struct CreateView {
     /// BEQUEATH CURRENT_USER.
     pub bequeaths: bool,
     pub pos: Pos,
+}
+
+/// `CREATE MATERIALIZED VIEW`. Clauses that are not listed here are refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateMaterializedView {
+    pub name: Name,
+    pub columns: Vec<Ident>,
+    pub options: SegmentOptions,
+    /// `BUILD DEFERRED`.
+    pub deferred: bool,
+    pub method: RefreshMethod,
+    /// `WITH ROWID`.
+    pub by_rowid: bool,
+    /// `ENABLE QUERY REWRITE`.
+    pub rewrite: bool,
+    pub query: Box<Query>,
+    /// The query as written, for the dictionary.
+    pub text: String,
+    pub pos: Pos,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RefreshMethod {
+    Never,
+    Complete,
+    Fast,
+    #[default]
+    Force,
 }
 
 #[derive(Clone, Debug, PartialEq)]

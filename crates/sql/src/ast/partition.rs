@@ -12,9 +12,10 @@ pub struct PartitionBy {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionMethod {
-    /// `RANGE`, with the expression of `INTERVAL (…)`.
+    /// `RANGE`, with the expression of `INTERVAL (…)` and the tablespaces of its `STORE IN`.
     Range {
         interval: Option<Expr>,
+        store_in: Vec<Ident>,
         partitions: Vec<PartitionSpec>,
     },
     List {
@@ -136,6 +137,8 @@ pub enum PartitionAction {
         partition: PartitionRef,
         rebuild: bool,
     },
-    /// Other forms of MODIFY PARTITION, SET INTERVAL and actions on subpartitions.
+    /// `SET INTERVAL (…)`; without an expression no further partitions are made.
+    SetInterval(Option<Expr>),
+    /// Other forms of MODIFY PARTITION, SET STORE IN and actions on subpartitions.
     Other,
 }

@@ -49,8 +49,8 @@ impl Parser<'_> {
     }
 
     fn create_replaceable(&mut self, or_replace: bool, pos: Pos) -> Result<Ddl> {
-        if self.eat_words(&["MATERIALIZED", "VIEW"]) {
-            return self.create_view(or_replace, true, true, pos);
+        if !or_replace && self.eat_words(&["MATERIALIZED", "VIEW"]) {
+            return self.create_materialized_view(pos);
         }
         let force = self.at_words(&["FORCE", "VIEW"]) || self.at_words(&["FORCE", "EDITIONABLE"]);
         if force {
@@ -60,7 +60,7 @@ impl Parser<'_> {
         }
         self.eat_any(&["EDITIONABLE", "NONEDITIONABLE"]);
         if self.eat_word("VIEW") {
-            return self.create_view(or_replace, force, false, pos);
+            return self.create_view(or_replace, force, pos);
         }
         if self.at_word("SYNONYM") || self.at_words(&["PUBLIC", "SYNONYM"]) {
             let public = self.eat_word("PUBLIC");
@@ -231,16 +231,11 @@ impl Parser<'_> {
         Ok(Ddl::CreateCluster(cluster))
     }
 
-    fn create_view(&mut self, or_replace: bool, force: bool, materialized: bool, pos: Pos) -> Result<Ddl> {
+    fn create_view(&mut self, or_replace: bool, force: bool, pos: Pos) -> Result<Ddl> {
         let name = self.name(999)?;
         let mut columns = Vec::new();
         if self.at(TokenKind::LeftParen) {
             columns = self.ident_list(904)?;
-        }
-        if materialized {
-            while !self.at_word("AS") && !self.at(TokenKind::End) {
-                self.bump();
-            }
         }
         let bequeaths = !self.eat_words(&["BEQUEATH", "DEFINER"]) && self.eat_words(&["BEQUEATH", "CURRENT_USER"]);
         self.expect_word("AS", 905)?;
@@ -252,19 +247,8 @@ impl Parser<'_> {
         if (read_only || check_option) && self.eat_word("CONSTRAINT") {
             self.ident(2250)?;
         }
-        let view = CreateView {
-            or_replace,
-            force,
-            materialized,
-            name,
-            columns,
-            query,
-            text,
-            read_only,
-            check_option,
-            bequeaths,
-            pos,
-        };
+        let view =
+            CreateView { or_replace, force, name, columns, query, text, read_only, check_option, bequeaths, pos };
         Ok(Ddl::CreateView(view))
     }
 

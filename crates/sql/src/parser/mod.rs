@@ -16,6 +16,7 @@ mod hints;
 mod index;
 mod json;
 mod lob_storage;
+mod materialized;
 mod names;
 mod partition;
 mod placeholders;

@@ -27,16 +27,17 @@ impl Parser<'_> {
             true => Some(self.in_parens(Self::value)?),
             false => None,
         };
-        if interval.is_some() && self.eat_words(&["STORE", "IN"]) {
-            self.ident_list(2216)?;
-        }
+        let store_in = match interval.is_some() && self.eat_words(&["STORE", "IN"]) {
+            true => self.ident_list(2216)?,
+            false => Vec::new(),
+        };
         let method = match how {
             _ if self.at_any(&["SUBPARTITION", "AUTOMATIC"]) => {
                 self.rest_of_partitioning()?;
                 PartitionMethod::Other
             }
             2 => PartitionMethod::Hash(self.hash_partitions()?),
-            0 => PartitionMethod::Range { interval, partitions: self.partition_list()? },
+            0 => PartitionMethod::Range { interval, store_in, partitions: self.partition_list()? },
             _ => PartitionMethod::List { partitions: self.partition_list()? },
         };
         Ok(PartitionBy { columns, method, pos })
@@ -124,8 +125,14 @@ impl Parser<'_> {
             if !other && !subs {
                 return Ok(None);
             }
-            self.raw_rest_words()?;
-            return Ok(Some(AlterTableAction::Partition { action: Box::new(PartitionAction::Other), pos }));
+            let action = match self.eat_words(&["SET", "INTERVAL"]) {
+                true => self.set_interval()?,
+                false => {
+                    self.raw_rest_words()?;
+                    PartitionAction::Other
+                }
+            };
+            return Ok(Some(AlterTableAction::Partition { action: Box::new(action), pos }));
         }
         let verb = self.eat_any(VERBS);
         let here = self.pos();
@@ -202,6 +209,20 @@ impl Parser<'_> {
             return self.fail(14048);
         }
         Ok(Some(AlterTableAction::Partition { action: Box::new(action), pos }))
+    }
+
+    /// `(expression)` or `()`.
+    fn set_interval(&mut self) -> Result<PartitionAction> {
+        let none = self.at(TokenKind::LeftParen) && self.kind_ahead(1, TokenKind::RightParen);
+        let width = match none {
+            true => {
+                self.bump();
+                self.bump();
+                None
+            }
+            false => Some(self.in_parens(Self::value)?),
+        };
+        Ok(PartitionAction::SetInterval(width))
     }
 
     fn split_partition(&mut self) -> Result<PartitionAction> {
