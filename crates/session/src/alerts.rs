@@ -110,7 +110,16 @@ fn wait(w: &mut World<'_>, name: Option<&str>, timeout_s: f64, own: Value) -> Re
 
 /// Removes the registrations of sessions that have ended.
 fn remove_ended(w: &mut World<'_>) -> Result<()> {
-    let sql = "delete from sys.dbms_alert_info a where not exists (select null from v$session s where \
-         a.sid = trim(to_char(s.sid, 'XXXXXXXXXXXXXXXX')) || '.' || trim(to_char(s.serial#, 'XXXXXXXXXXXXXXXX')))";
-    recursive(w.core, &mut w.cx, sql, &[]).map(drop)
+    let found = recursive(w.core, &mut w.cx, "select distinct sid from sys.dbms_alert_info", &[])?;
+    for sid in found.into_iter().flatten() {
+        let Value::Text(text) = &sid else { continue };
+        let parts = text.split_once('.');
+        let number = parts.and_then(|(sid, _)| u32::from_str_radix(sid, 16).ok());
+        let serial = parts.and_then(|(_, serial)| u64::from_str_radix(serial, 16).ok());
+        let slot = number.and_then(|number| w.core.instance.processes().session(number));
+        if slot.map(|slot| slot.serial()) != serial {
+            recursive(w.core, &mut w.cx, "delete from sys.dbms_alert_info where sid = :1", &[sid])?;
+        }
+    }
+    Ok(())
 }

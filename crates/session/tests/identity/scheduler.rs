@@ -34,7 +34,7 @@ fn a_job_runs_once_and_is_dropped_or_kept() {
          u> begin dbms_scheduler.enable('k'); end; => ORA-27457
          u> begin dbms_scheduler.set_job_argument_value('k', 1, '7'); dbms_scheduler.set_job_argument_value('k', 2, 'it''s'); end; => ok
          u> begin dbms_scheduler.set_job_argument_value('k', 3, 'x'); end; => ORA-27473
-         u> select argument_position || value from user_scheduler_job_args order by 1 => 1; 2
+         u> select argument_position || value from user_scheduler_job_args order by 1 => 17; 2it's
          u> begin dbms_scheduler.enable('k'); end; => ok",
     );
     assert_eq!(db.run_scheduled("K"), "done");
@@ -135,7 +135,7 @@ fn programs_and_schedules() {
 #[test]
 fn rights_and_names() {
     let mut db = Db::new();
-    db.users(&["u", "x", "anyone"]);
+    db.users(&["u", "x", "y", "anyone"]);
     db.play(
         "u> begin dbms_scheduler.create_job(job_name => 'j', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ORA-27486: insufficient privileges
          sys> grant create job, create table to u => ok
@@ -167,7 +167,7 @@ fn rights_and_names() {
          anyone> begin dbms_scheduler.run_job('u.j'); end; => ok
          anyone> begin dbms_scheduler.create_job(job_name => 'sys.j', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ORA-27486
          anyone> begin dbms_scheduler.create_job(job_name => 'nobody.j', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ORA-01435
-         u> select count(*) from t where n = uid => 1
+         u> select count(*) from t => 1
          u> insert into t values (0) => ok
          u> begin dbms_scheduler.disable('j'); end; => ok
          u> rollback => ok
@@ -176,8 +176,9 @@ fn rights_and_names() {
          sys> begin dbms_scheduler.purge_log; dbms_scheduler.set_scheduler_attribute('log_history', '5'); end; => ok
          sys> select count(*) from dba_scheduler_job_log => 0
          sys> select value from dba_scheduler_global_attribute => 5
-         sys> drop user u cascade => ok
-         sys> select count(*) from dba_scheduler_jobs => 0",
+         anyone> begin dbms_scheduler.create_job(job_name => 'y.j', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ok
+         sys> drop user y cascade => ok
+         sys> select owner from dba_scheduler_jobs => U",
     );
 }
 
