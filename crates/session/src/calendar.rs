@@ -560,7 +560,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             ((state >> 33) % below as u64) as i64
         };
-        for _ in 0..300 {
+        for _ in 0..60 {
             let freq = FREQS[random(7) as usize].0;
             let mut text = format!("FREQ={freq};INTERVAL={}", random(4) + 1);
             let mut add = |name: &str, low: i64, count: i64, random: &mut dyn FnMut(i64) -> i64| {
