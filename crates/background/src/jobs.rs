@@ -2,9 +2,10 @@
 //!
 //! CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
 //!
-//! The row of a job is in `sys.job$`. CJQ0 reads the table when it is posted (a commit that changed the table posts
-//! it), when the next job falls due, and every second. The session that runs a job holds its JQ enqueue, so
-//! `dbms_job.run` in a session and a slave exclude each other (invariant 3).
+//! The row of a job is in `sys.job$`, or in `sys.scheduler$_job` for DBMS_SCHEDULER; the numbers of these begin at 2^40.
+//! CJQ0 reads the tables when it is posted (a commit that changed them posts it), when the next job falls due, and every
+//! second. The session that runs a job holds its JQ enqueue, so `dbms_job.run` in a session and a slave exclude each
+//! other (invariant 3).
 
 use instance::{Assigned, Assignment, Instance, Phase};
 use session::{JobOutcome, Session};
@@ -54,12 +55,18 @@ pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&s
     Ok(())
 }
 
+/// The jobs of DBMS_SCHEDULER that may start at a time in UTC, and those marked as running.
+const DUE_SCHEDULED: &str = "select job from sys.scheduler$_job where (enabled = 1 and next_run <= :1) or run_now = 1 \
+     or state = 'RUNNING' order by priority, next_run, job";
+
 fn assign_due(instance: &Instance, session: &mut Session, fork_wanted: &dyn Fn()) -> Result<()> {
     let limit = instance.params().number(params::Param::JobQueueProcesses) as usize;
     if limit == 0 {
         return Ok(());
     }
-    for row in session.recursive_query(DUE_JOBS, &[])? {
+    let mut due = session.recursive_query(DUE_JOBS, &[])?;
+    due.extend(session.recursive_query(DUE_SCHEDULED, &[Value::Timestamp(session::utc_now())])?);
+    for row in due {
         let job = number(&row[0])?;
         // A slave would find the enqueue of a job that DBMS_JOB.RUN runs taken, and the job still due.
         if instance.state().has_job(job) || session.job_runs(job as i64) {

@@ -1,7 +1,10 @@
 //! Users and roles.
 
 use crate::work::{Work, by};
-use dictionary::base::{Base, defrole, job, objauth, sysauth, user, userauth};
+use dictionary::base::{
+    Base, defrole, job, objauth, scheduler_argument, scheduler_job, scheduler_program, scheduler_schedule, sysauth,
+    user, userauth,
+};
 use dictionary::rows::{Row, as_u32, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{
@@ -280,7 +283,15 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         parts.dict.shared().forget_logons(parts.p, id)?;
         // A job refers to its owner by name, and the next user with that name is another one.
         let owner = name.name.clone();
-        work.change().delete(Base::Job, &move |row| dictionary::rows::as_text(&row[job::POWNER]) == owner)?;
+        let of_owner = |at: usize| {
+            let owner = owner.clone();
+            move |row: &[types::Value]| dictionary::rows::as_text(&row[at]) == owner
+        };
+        work.change().delete(Base::Job, &of_owner(job::POWNER))?;
+        work.change().delete(Base::SchedulerJob, &of_owner(scheduler_job::OWNER))?;
+        work.change().delete(Base::SchedulerProgram, &of_owner(scheduler_program::OWNER))?;
+        work.change().delete(Base::SchedulerSchedule, &of_owner(scheduler_schedule::OWNER))?;
+        work.change().delete(Base::SchedulerArgument, &of_owner(scheduler_argument::OWNER))?;
     }
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[dictionary::base::tsq::USER]) == id.0)?;
     work.change().delete(Base::Defrole, &move |row| {

@@ -327,6 +327,38 @@ base_tables! {
         THIS_DATE D, NEXT_DATE D, TOTAL N, INTERVAL "INTERVAL#" V(200), FAILURES N, FLAG N,
         WHAT V(4000), NLSENV V(4000), FIELD1 N, SID N,
     }
+    /// Jobs of DBMS_SCHEDULER. Times are in UTC, for display in the time zone TZ; LAST_DURATION is in seconds. RUN_NOW is
+    /// 1 for a run that RUN_JOB asks for, and 2 while it runs. STOPPER is the user that stops the run.
+    SchedulerJob "SCHEDULER$_JOB" 260 scheduler_job {
+        JOB N, OWNER V(128), NAME V(128), CREATOR V(128), SCHEMA V(128),
+        PROGRAM_OWNER V(128), PROGRAM_NAME V(128), KIND V(16), ACTION V(4000), ARGS N,
+        SCHEDULE_OWNER V(128), SCHEDULE_NAME V(128), START_DATE T, END_DATE T, TZ V(64), REPEAT V(4000),
+        CLASS V(128), ENABLED N, AUTO_DROP N, RECOVERS N, STATE V(20), PRIORITY N, RUNS N, MAX_RUNS N, FAILURES N,
+        MAX_FAILURES N, LAST_START T, LAST_DURATION N, REQ_DATE T, NEXT_RUN T, LOGGING N, COMMENTS V(4000),
+        NLSENV V(4000), RUN_NOW N, SID N, SERIAL N, STOPPER V(128), LOG_ID N,
+    }
+    /// Programs of DBMS_SCHEDULER.
+    SchedulerProgram "SCHEDULER$_PROGRAM" 261 scheduler_program {
+        OWNER V(128), NAME V(128), KIND V(16), ACTION V(4000), ARGS N, ENABLED N, COMMENTS V(4000),
+    }
+    /// Schedules of DBMS_SCHEDULER. Times as in SCHEDULER$_JOB.
+    SchedulerSchedule "SCHEDULER$_SCHEDULE" 262 scheduler_schedule {
+        OWNER V(128), NAME V(128), START_DATE T, END_DATE T, TZ V(64), REPEAT V(4000), COMMENTS V(4000),
+    }
+    /// Arguments of programs, and their values for jobs (OF_JOB 1).
+    SchedulerArgument "SCHEDULER$_ARGUMENT" 263 scheduler_argument {
+        OWNER V(128), NAME V(128), OF_JOB N, POSITION N, ARGUMENT V(128), TYPE "TYPE_NAME" V(257), HAS_VALUE N,
+        VALUE V(4000),
+    }
+    /// Ended runs of jobs of DBMS_SCHEDULER. Times as in SCHEDULER$_JOB, CPU in seconds.
+    SchedulerLog "SCHEDULER$_EVENT_LOG" 264 scheduler_log {
+        LOG_ID N, LOG_DATE T, OWNER V(128), NAME V(128), CLASS V(128), OPERATION V(30), STATUS V(30), ERROR N,
+        REQ_DATE T, START_DATE T, TZ V(64), DURATION N, SID N, SERIAL N, PID N, CPU N, INFO V(4000), ERRORS V(4000),
+    }
+    /// Counters and attributes of DBMS_SCHEDULER.
+    SchedulerGlobal "SCHEDULER$_GLOBAL" 265 scheduler_global { NAME V(128), VALUE N }
+    /// The sessions that are registered for alerts, and the alerts that they have not received (CHANGED).
+    AlertInfo "DBMS_ALERT_INFO" 266 alert_info { NAME V(30), SID V(30), CHANGED V(1), MESSAGE V(1800) }
     /// The times up to which the audit trails have been archived, by type of trail.
     DamLastArchTs "DAM_LAST_ARCH_TS$" 220 dam_last_arch_ts { TRAIL "AUDIT_TRAIL_TYPE#" N, LAST_ARCHIVE_TIMESTAMP T }
     /// Database properties.

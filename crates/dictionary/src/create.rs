@@ -160,6 +160,9 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     let settings = connection_pool::SETTINGS.iter().map(|setting| int(setting.default));
     let pool: Row = [text(connection_pool::DEFAULT_POOL), int(0)].into_iter().chain(settings).collect();
     change.insert(Base::Cpool, &pool)?;
+    for (name, value) in [("OBJECT", 1_i64 << 40), ("LOG_ID", 0), ("LOG_HISTORY", 30)] {
+        change.insert(Base::SchedulerGlobal, &[text(name), int(value)])?;
+    }
     for kind in ObjectKind::ALL {
         change.insert(Base::ObjectTypeMap, &[int(kind as u8), text(kind.name())])?;
     }

@@ -1,9 +1,12 @@
-//! USER_, ALL_ and DBA_ views of objects that do not exist here: materialized views, queues, partitions.
-//! They have the columns of 19c and no rows, so that tools find no such objects.
+//! USER_, ALL_ and DBA_ views of objects that do not exist here: queues, subpartitions, dimensions.
+//! They have the columns of 19c and no rows, so that tools find no such objects. The views of DBMS_SCHEDULER have rows:
+//! [`crate::scheduler_views`].
 //!
 //! A column is a name and a type: a number is the length of a VARCHAR2, `n` NUMBER, `d` DATE, `t` TIMESTAMP, `z`
 //! TIMESTAMP WITH TIME ZONE, `i` INTERVAL DAY TO SECOND, `l` LONG, `c` CLOB, `r16` RAW(16). A name without a type is
 //! VARCHAR2(128), the type of object names. The USER_ view omits columns that begin with `-`.
+
+use crate::scheduler_views::{FILLED, Filled, condition};
 
 /// Families with USER_, ALL_ and DBA_ views, unless a prefix limits them.
 const FAMILIES: &[(&str, &str, &str)] = &[
@@ -268,6 +271,20 @@ const FAMILIES: &[(&str, &str, &str)] = &[
          CREDENTIAL_NAME, DESTINATION_OWNER, DESTINATION, ADDITIONAL_INFO 4000, ERRORS 4000, OUTPUT 4000",
     ),
     (
+        "UAD",
+        "SCHEDULER_JOB_LOG",
+        "LOG_ID n, LOG_DATE z, OWNER, JOB_NAME, JOB_SUBNAME, JOB_CLASS, OPERATION 30, STATUS 30, USER_NAME, CLIENT_ID 65, \
+         GLOBAL_UID 33, CREDENTIAL_OWNER, CREDENTIAL_NAME, DESTINATION_OWNER, DESTINATION, ADDITIONAL_INFO c",
+    ),
+    (
+        "UAD",
+        "SCHEDULER_RUNNING_JOBS",
+        "-OWNER, JOB_NAME, JOB_SUBNAME, JOB_STYLE 17, DETACHED 5, SESSION_ID n, SLAVE_PROCESS_ID n, SLAVE_OS_PROCESS_ID \
+         12, RUNNING_INSTANCE n, RESOURCE_CONSUMER_GROUP 32, ELAPSED_TIME i, CPU_USED i, DESTINATION_OWNER 261, \
+         DESTINATION 261, CREDENTIAL_OWNER, CREDENTIAL_NAME, LOG_ID n",
+    ),
+    ("AD", "SCHEDULER_GLOBAL_ATTRIBUTE", "ATTRIBUTE_NAME, VALUE 128"),
+    (
         "AD",
         "SCHEDULER_JOB_CLASSES",
         "OWNER, JOB_CLASS_NAME, RESOURCE_CONSUMER_GROUP, SERVICE 64, LOGGING_LEVEL 11, LOG_HISTORY n, COMMENTS 240",
@@ -354,17 +371,25 @@ fn data_type(kind: &str) -> String {
     }
 }
 
-/// The query of a view with these columns and no rows.
-fn query(columns: &str, user: bool) -> String {
+/// The query of a view with these columns: of those that `filled` has expressions for, or without rows.
+fn query(columns: &str, user: bool, filled: Option<(&Filled, char)>) -> String {
     let columns = columns.split(',').map(str::trim).filter(|column| !(user && column.starts_with('-')));
     let items: Vec<String> = columns
         .map(|column| {
             let (name, kind) =
                 column.trim_start_matches('-').split_once(' ').unwrap_or((column.trim_start_matches('-'), ""));
-            format!("cast(null as {}) \"{name}\"", data_type(kind))
+            let value = filled.and_then(|(filled, _)| filled.columns.iter().find(|(column, _)| *column == name));
+            match value {
+                Some((_, value)) => format!("{value} \"{name}\""),
+                None => format!("cast(null as {}) \"{name}\"", data_type(kind)),
+            }
         })
         .collect();
-    format!("select {} from sys.dual where 1 = 0", items.join(", "))
+    let rows = match filled {
+        Some((filled, member)) => format!("{}{}", filled.from, condition(filled, member)),
+        None => "sys.dual where 1 = 0".into(),
+    };
+    format!("select {} from {rows}", items.join(", "))
 }
 
 /// Names and queries of all views.
@@ -376,7 +401,8 @@ pub(crate) fn views() -> impl Iterator<Item = (String, String)> {
                 'A' => "ALL",
                 _ => "DBA",
             };
-            (format!("{prefix}_{name}"), query(columns, member == 'U'))
+            let filled = FILLED.iter().find(|filled| filled.family == *name).map(|filled| (filled, member));
+            (format!("{prefix}_{name}"), query(columns, member == 'U', filled))
         })
     })
 }
@@ -389,7 +415,10 @@ mod tests {
     fn columns_have_their_types_and_the_owner_is_left_out_for_its_user() {
         let all = "select cast(null as varchar2(128)) \"OWNER\", cast(null as number) \"N\", cast(null as raw(16)) \
             \"R\" from sys.dual where 1 = 0";
-        assert_eq!(query("-OWNER, N n, R r16", false), all);
-        assert_eq!(query("-OWNER, V 3", true), "select cast(null as varchar2(3)) \"V\" from sys.dual where 1 = 0");
+        assert_eq!(query("-OWNER, N n, R r16", false, None), all);
+        assert_eq!(
+            query("-OWNER, V 3", true, None),
+            "select cast(null as varchar2(3)) \"V\" from sys.dual where 1 = 0"
+        );
     }
 }

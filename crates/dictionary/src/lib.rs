@@ -37,6 +37,7 @@ mod properties;
 mod proxies;
 mod roles;
 pub mod rows;
+mod scheduler_views;
 mod scn_times;
 mod segment;
 mod sequences;

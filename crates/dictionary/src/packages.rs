@@ -9,6 +9,7 @@ pub const PACKAGE_FIRST_OBJECT: u32 = 1_000;
 
 /// Name and grantees of EXECUTE, sorted by name. The grants are those of Oracle.
 const PACKAGES: &[(&str, &[UserId])] = &[
+    ("DBMS_ALERT", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
     ("DBMS_ASSERT", &[UserId::PUBLIC]),
     ("DBMS_AUDIT_MGMT", &[ROLE_AUDIT_ADMIN]),
@@ -27,6 +28,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_RANDOM", &[UserId::PUBLIC]),
     ("DBMS_RESULT_CACHE", &[ROLE_DBA]),
     ("DBMS_ROWID", &[UserId::PUBLIC]),
+    ("DBMS_SCHEDULER", &[UserId::PUBLIC]),
     ("DBMS_SESSION", &[UserId::PUBLIC]),
     ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_SQL", &[UserId::PUBLIC]),
@@ -43,10 +45,13 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("STANDARD", &[UserId::PUBLIC]),
     ("UTL_ENCODE", &[UserId::PUBLIC]),
     ("UTL_FILE", &[UserId::PUBLIC]),
+    ("UTL_HTTP", &[UserId::PUBLIC]),
     ("UTL_I18N", &[UserId::PUBLIC]),
     ("UTL_IDENT", &[UserId::PUBLIC]),
     ("UTL_MATCH", &[UserId::PUBLIC]),
     ("UTL_RAW", &[UserId::PUBLIC]),
+    ("UTL_SMTP", &[UserId::PUBLIC]),
+    ("UTL_TCP", &[UserId::PUBLIC]),
 ];
 
 /// The names of the built-in packages, their numbers in a new database, and the grantees of EXECUTE.

@@ -302,7 +302,7 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
         // A job that was removed while it runs is still shown as running.
         "select v.sid sid, v.id2 job, j.failures failures, j.last_date last_date, to_char(j.last_date, 'HH24:MI:SS') last_sec, \
             j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, nvl(j.field1, 0) instance from v$lock v, job$ j \
-            where v.type = 'JQ' and j.job(+) = v.id2",
+            where v.type = 'JQ' and v.id2 < 1099511627776 and j.job(+) = v.id2",
     ),
     (
         "DATABASE_PROPERTIES",

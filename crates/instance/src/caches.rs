@@ -136,7 +136,8 @@ impl CommitHook for OnCommit {
     fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]) {
         self.results.after(p, scn, objects);
         self.rows.after(p);
-        if objects.contains(&dictionary::Base::Job.table().object) {
+        use dictionary::Base;
+        if [Base::Job, Base::SchedulerJob].iter().any(|base| objects.contains(&base.table().object)) {
             self.state.note_job_change();
             if let Some(slot) = self.state.job_coordinator() {
                 self.processes.post(slot as u32 + 1);

@@ -32,10 +32,13 @@ pub use event::EventFacts;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use op::SqlColumns;
 pub use requests::{
-    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
-    ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
+    AlertRequest, ArgumentPlace, AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange,
+    JobRequest, JobTimes, NewJob, RepositoryRequest, ResultCacheRequest, SchedulerKind, SchedulerRequest,
+    SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 pub use session::{CheckedTrigger, Function};
 pub use state::Plsql;
 pub use ty::HostType;
-pub use world::{ColumnInfo, Described, DynamicKind, StoredUnit, TriggerColumn, TriggerTable, UnitImage, World};
+pub use world::{
+    ColumnInfo, Described, DynamicKind, StoredUnit, TriggerColumn, TriggerTable, UnitImage, World, as_owner,
+};

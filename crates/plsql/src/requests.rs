@@ -195,3 +195,157 @@ pub enum FlashbackRequest {
     Enable(Value),
     Disable,
 }
+
+/// When a job of DBMS_SCHEDULER runs. The dates are timestamps with time zone, or NULL.
+#[derive(Clone, Debug, Default)]
+pub struct JobTimes {
+    pub start: Value,
+    pub repeat: Option<String>,
+    pub end: Value,
+}
+
+/// CREATE_JOB of DBMS_SCHEDULER.
+#[derive(Clone, Debug, Default)]
+pub struct NewJob {
+    pub name: String,
+    /// Instead of the type, the action and the number of arguments.
+    pub program: Option<String>,
+    pub kind: String,
+    pub action: String,
+    pub arguments: i64,
+    /// Instead of the times.
+    pub schedule: Option<String>,
+    pub times: JobTimes,
+    pub class: String,
+    pub enabled: bool,
+    pub auto_drop: bool,
+    pub comments: Option<String>,
+}
+
+/// The kinds of objects of DBMS_SCHEDULER.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulerKind {
+    Job,
+    Program,
+    Schedule,
+}
+
+/// An argument of a program or a job: its position or its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentPlace {
+    Position(i64),
+    Name(String),
+}
+
+/// A call of DBMS_SCHEDULER. Names are as the caller wrote them; `names` are lists separated by commas.
+#[derive(Clone, Debug)]
+pub enum SchedulerRequest {
+    CreateJob(Box<NewJob>),
+    CreateProgram {
+        name: String,
+        kind: String,
+        action: String,
+        arguments: i64,
+        enabled: bool,
+        comments: Option<String>,
+    },
+    CreateSchedule {
+        name: String,
+        times: JobTimes,
+        comments: Option<String>,
+    },
+    /// Without a default, a job has to give the argument a value.
+    DefineArgument {
+        program: String,
+        position: i64,
+        argument: Option<String>,
+        kind: String,
+        default: Option<Value>,
+    },
+    DropArgument {
+        program: String,
+        place: ArgumentPlace,
+    },
+    /// `None` removes the value.
+    SetArgument {
+        job: String,
+        place: ArgumentPlace,
+        value: Option<Value>,
+    },
+    Enable {
+        names: String,
+    },
+    Disable {
+        names: String,
+        force: bool,
+    },
+    /// `here`: in this session.
+    Run {
+        names: String,
+        here: bool,
+    },
+    Stop {
+        names: String,
+        force: bool,
+    },
+    Drop {
+        kind: SchedulerKind,
+        names: String,
+        force: bool,
+    },
+    SetAttribute {
+        name: String,
+        attribute: String,
+        value: Value,
+    },
+    GetAttribute {
+        name: String,
+        attribute: String,
+    },
+    Copy {
+        from: String,
+        to: String,
+    },
+    /// Returns the name.
+    GenerateName {
+        prefix: String,
+    },
+    /// EVALUATE_CALENDAR_STRING: returns the next date.
+    Evaluate {
+        calendar: String,
+        start: Value,
+        after: Value,
+    },
+    /// Deletes the rows of the log that are older than some days.
+    PurgeLog {
+        days: i64,
+        job: Option<String>,
+    },
+    /// SET_SCHEDULER_ATTRIBUTE.
+    SetGlobal {
+        attribute: String,
+        value: Value,
+    },
+}
+
+/// A call of DBMS_ALERT. Names are in upper case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlertRequest {
+    /// With `cleanup`, registrations of ended sessions are removed first.
+    Register {
+        name: String,
+        cleanup: bool,
+    },
+    Remove(String),
+    RemoveAll,
+    /// It happens when the transaction commits.
+    Signal {
+        name: String,
+        message: Option<String>,
+    },
+    /// Without a name, any of the session's alerts.
+    Wait {
+        name: Option<String>,
+        timeout_s: f64,
+    },
+}

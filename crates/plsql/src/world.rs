@@ -10,8 +10,8 @@ use crate::errors::CompileError;
 use crate::event::EventFacts;
 use crate::op::SqlColumns;
 use crate::requests::{
-    AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
-    ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
+    AlertRequest, AuditRequest, ConnectionPoolRequest, ContextChange, FlashbackRequest, JobChange, JobRequest,
+    RepositoryRequest, ResultCacheRequest, SchedulerRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
 use dictionary::Access;
 use plan::Variables;
@@ -442,6 +442,14 @@ pub trait World {
     }
     /// Runs the job in this session now.
     fn job_run(&mut self, _job: i64) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_ALERT: the name and the message of the alert that a wait has found, and its status.
+    fn alert(&mut self, _request: &AlertRequest) -> Result<[Value; 3]> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_SCHEDULER.
+    fn scheduler(&mut self, _request: &SchedulerRequest) -> Result<Value> {
         Err(Ora::unsupported())
     }
     fn result_cache(&mut self, _request: &ResultCacheRequest) -> Result<Value> {

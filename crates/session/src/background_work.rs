@@ -3,9 +3,12 @@
 use crate::alter;
 use crate::jobs;
 use crate::nls;
+use crate::scheduler_rows::is_scheduled;
+use crate::scheduler_runs::{self, Ended};
 use crate::session::Session;
 use crate::world::World;
 use dictionary::UserId;
+use dictionary::base::scheduler_job;
 use exec::ExecCtx;
 use exec::parallel::Job;
 use process::SessionStatus;
@@ -65,7 +68,7 @@ impl Session {
     /// Errors from getting the job's enqueue and from reading its row; errors of the job itself are in the outcome.
     pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
         let Some(lock) = jobs::lock(&self.core, job)? else { return Ok(JobOutcome::NotDue) };
-        let outcome = self.run_locked_job(job);
+        let outcome = if is_scheduled(job) { self.run_scheduled_job(job) } else { self.run_locked_job(job) };
         self.core.job.set(0);
         self.core.p.session().job.store(0, Ordering::Relaxed);
         jobs::unlock(&self.core, lock);
@@ -82,6 +85,9 @@ impl Session {
     /// # Errors
     /// Errors of the statements.
     pub fn note_job_failure(&mut self, job: i64) -> Result<()> {
+        if is_scheduled(job) {
+            return self.end_lost_job(job);
+        }
         self.recursive_query(jobs::NOTE_FAILURE, &jobs::failure_values(job, true))?;
         self.commit()
     }
@@ -99,13 +105,81 @@ impl Session {
         };
         let Some(job) = found else { return Ok(JobOutcome::NotDue) };
         self.commit()?;
-        let owner = self.core.dict.borrow_mut().user(&job.owner)?.map(|u| u.id);
-        let Some(owner) = owner.or((job.owner == "SYS").then_some(UserId::SYS)) else {
+        self.run_as_owner(number, (&job.owner, &job.schema, &job.nls), |w| jobs::execute(w, &job))
+    }
+
+    /// Runs a job of DBMS_SCHEDULER; its end is in the same transaction as its changes, or follows a failure.
+    fn run_scheduled_job(&mut self, number: i64) -> Result<JobOutcome> {
+        let begun = self.in_world(|w| {
+            let row = scheduler_runs::begin(w.core, &mut w.cx, number)?;
+            w.core.commit(&mut w.cx).map(|()| row)
+        })?;
+        let Some(mut job) = begun else { return Ok(JobOutcome::NotDue) };
+        faults::point("scheduled-job-begun");
+        let owner = job.text(scheduler_job::OWNER).to_owned();
+        let nls = job.text(scheduler_job::NLSENV).to_owned();
+        let outcome = self.run_as_owner(number, (&owner, &owner, &nls), |w| {
+            scheduler_runs::set_next(w, &mut job)?;
+            scheduler_runs::execute(w, &job)?;
+            scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Succeeded)
+        })?;
+        // A killed session executes nothing more: another one ends the run.
+        if let JobOutcome::Failed(e) = &outcome
+            && !e.is(28)
+        {
+            self.in_world(|w| {
+                scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Failed(e))?;
+                w.core.commit(&mut w.cx)
+            })?;
+        }
+        Ok(outcome)
+    }
+
+    /// Ends the run of a job of DBMS_SCHEDULER whose session was killed.
+    fn end_lost_job(&mut self, job: i64) -> Result<()> {
+        let Some(lock) = jobs::lock(&self.core, job)? else { return Ok(()) };
+        let ended = self.in_world(|w| {
+            scheduler_runs::finish(w.core, &mut w.cx, job, &Ended::Lost)?;
+            w.core.commit(&mut w.cx)
+        });
+        jobs::unlock(&self.core, lock);
+        ended
+    }
+
+    /// Runs statements of the instance as one call; an error rolls them back.
+    fn in_world<R>(&mut self, f: impl FnOnce(&mut World<'_>) -> Result<R>) -> Result<R> {
+        self.begin_call();
+        let done = {
+            let Session { core, state, .. } = &mut *self;
+            let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+            let mut world = World { cx, core };
+            let done = f(&mut world);
+            world.cx.session.figures.flush(&core.p, core.shared.library);
+            done
+        };
+        self.end_call();
+        if let Err(e) = &done
+            && !e.is(28)
+        {
+            self.rollback()?;
+        }
+        done
+    }
+
+    /// Runs a job with the identity, the schema and the NLS settings of its owner, and commits.
+    fn run_as_owner(
+        &mut self,
+        number: i64,
+        (owner_name, schema, environment): (&str, &str, &str),
+        f: impl FnOnce(&mut World<'_>) -> Result<()>,
+    ) -> Result<JobOutcome> {
+        let owner = self.core.dict.borrow_mut().user(owner_name)?.map(|u| u.id);
+        let Some(owner) = owner.or((owner_name == "SYS").then_some(UserId::SYS)) else {
             return Ok(JobOutcome::Failed(Ora::new(1435)));
         };
-        self.become_user(&job.owner, owner, owner == UserId::SYS);
-        if job.schema != job.owner
-            && let Err(e) = self.core.set_current_schema(&mut self.state, &job.schema)
+        self.become_user(owner_name, owner, owner == UserId::SYS);
+        if schema != owner_name
+            && let Err(e) = self.core.set_current_schema(&mut self.state, schema)
         {
             // The schema has been dropped: this counts as a failure of the job.
             self.become_user("SYS", UserId::SYS, true);
@@ -121,10 +195,10 @@ impl Session {
         let result = {
             let Session { core, state, .. } = &mut *self;
             let mut set = |(name, value): (&str, &str)| alter::set_nls(core, state, name, value);
-            let set = crate::nls::settings(&job.nls).into_iter().try_for_each(&mut set);
+            let set = crate::nls::settings(environment).into_iter().try_for_each(&mut set);
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
             let mut world = World { cx, core };
-            let result = set.and_then(|()| jobs::execute(&mut world, &job));
+            let result = set.and_then(|()| f(&mut world));
             world.cx.session.figures.flush(&core.p, core.shared.library);
             result
         };

@@ -2,6 +2,7 @@
 //! Sessions: each runs the calls of one logged-on user.
 
 mod administrator;
+mod alerts;
 mod alter;
 mod answer;
 mod app_context;
@@ -13,6 +14,7 @@ mod binding;
 mod blocks;
 mod branch;
 mod by_name;
+mod calendar;
 mod call;
 mod caller;
 mod closing;
@@ -56,6 +58,11 @@ mod recursive;
 mod references;
 mod refusal;
 mod run;
+mod scheduler;
+mod scheduler_attributes;
+mod scheduler_rows;
+mod scheduler_rules;
+mod scheduler_runs;
 mod services;
 mod session;
 mod session_triggers;
@@ -79,6 +86,7 @@ pub use flow::{Flow, ScrollTo};
 pub use global::{GlobalAnswer, GlobalCall, Start as GlobalStart};
 pub use guest::{Doorkeeper, Proof};
 pub use logon::{alert_entry, snipe_idle, unlisted_entry};
+pub use scheduler_rows::now as utc_now;
 pub use session::Session;
 pub use sessionless::sessionless_id;
 pub use sink::RowSink;

@@ -545,6 +545,14 @@ impl plsql::World for World<'_> {
         jobs::remove(self, job)
     }
 
+    fn alert(&mut self, request: &plsql::AlertRequest) -> Result<[Value; 3]> {
+        crate::alerts::call(self, request)
+    }
+
+    fn scheduler(&mut self, request: &plsql::SchedulerRequest) -> Result<Value> {
+        crate::scheduler::call(self, request)
+    }
+
     fn incident(&mut self, error: &Ora) {
         self.core.note_error(error, None);
     }

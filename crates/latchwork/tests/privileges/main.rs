@@ -204,6 +204,17 @@ impl Bench {
                 let found = c.run("select text from user_errors where name = 'SU'").expect("errors");
                 outcome(&format!("{done:?} {found:?}"))
             }
+            Way::Scheduled => {
+                done.unwrap_or_else(|e| panic!("{last}: {e}"));
+                let found = self.sys.run("select max(job) from sys.scheduler$_job").expect("jobs");
+                let types::Value::Number(job) = found[0][0] else { panic!("no job") };
+                // A job that has run once is dropped.
+                match self.sys.run_job(job.to_i64().expect("a number")).expect("a job") {
+                    JobOutcome::Done => None,
+                    JobOutcome::NotDue => panic!("{last}: not due"),
+                    JobOutcome::Failed(e) => outcome(&e.to_string()),
+                }
+            }
             Way::Job | Way::Interval => {
                 done.unwrap_or_else(|e| panic!("{last}: {e}"));
                 let found = c.run("select max(job) from user_jobs").expect("jobs");

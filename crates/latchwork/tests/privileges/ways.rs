@@ -42,6 +42,8 @@ pub enum Way {
     Job,
     /// The interval of such a job.
     Interval,
+    /// A job of DBMS_SCHEDULER.
+    Scheduled,
 }
 
 pub const WAYS: &[Way] = &[
@@ -66,6 +68,7 @@ pub const WAYS: &[Way] = &[
     Way::OwnersView,
     Way::Job,
     Way::Interval,
+    Way::Scheduled,
 ];
 
 /// The user whose privileges count.
@@ -85,7 +88,7 @@ impl Way {
             Way::Direct | Way::Synonym | Way::CurrentSchema | Way::Dynamic | Way::Block | Way::View => As::Actor,
             Way::InvokersUnit | Way::InvokersPackage | Way::InvokersFunction | Way::Bequeathed => As::Actor,
             // A job has its owner's default roles, and so has the actor.
-            Way::Job | Way::Interval => As::Actor,
+            Way::Job | Way::Interval | Way::Scheduled => As::Actor,
             Way::DefinersUnit | Way::DefinersPackage | Way::DefinersText | Way::OwnView => As::ActorAlone,
             Way::OwnersUnit | Way::OwnersView | Way::InvokersUnitInOwners => As::Owner,
             Way::InvokersInView | Way::DefinersInView => As::Nobody,
@@ -173,6 +176,12 @@ pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
         Way::Job => {
             let what = format!("execute immediate '{quoted}'; rollback;").replace('\'', "''");
             vec![format!("declare j number; begin dbms_job.submit(j, '{what}', sysdate - 1); commit; end;")]
+        }
+        Way::Scheduled => {
+            let what = format!("execute immediate '{quoted}'; rollback;").replace('\'', "''");
+            vec![format!(
+                "begin dbms_scheduler.create_job(job_name => 'way', job_type => 'PLSQL_BLOCK', job_action => '{what}', enabled => true); end;"
+            )]
         }
         Way::Interval => {
             let interval = format!("z.goes('{quoted}')").replace('\'', "''");

@@ -7,6 +7,7 @@ mod common;
 mod deep;
 mod history;
 mod jobs;
+mod scheduler;
 mod shutdown;
 mod space;
 mod spec;

@@ -31,6 +31,7 @@ macro_rules! packages {
 }
 
 packages! {
+    super::dbms_alert,
     super::dbms_application_info,
     super::dbms_assert,
     super::dbms_audit_mgmt,
@@ -49,6 +50,7 @@ packages! {
     super::dbms_random,
     super::dbms_result_cache,
     super::dbms_rowid,
+    super::dbms_scheduler,
     super::dbms_session,
     super::dbms_shared_pool,
     super::dbms_sql,
@@ -65,10 +67,13 @@ packages! {
     super::standard,
     super::utl_encode,
     super::utl_file,
+    super::utl_http,
     super::utl_i18n,
     super::utl_ident,
     super::utl_match,
     super::utl_raw,
+    super::utl_smtp,
+    super::utl_tcp,
 }
 
 fn place_of(name: &str) -> Option<usize> {

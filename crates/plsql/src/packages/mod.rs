@@ -2,6 +2,7 @@
 
 mod args;
 mod charset;
+mod dbms_alert;
 mod dbms_application_info;
 mod dbms_assert;
 mod dbms_audit_mgmt;
@@ -20,6 +21,7 @@ mod dbms_output;
 mod dbms_random;
 mod dbms_result_cache;
 mod dbms_rowid;
+mod dbms_scheduler;
 mod dbms_session;
 mod dbms_shared_pool;
 mod dbms_sql;
@@ -54,10 +56,13 @@ mod stats;
 mod types;
 mod utl_encode;
 mod utl_file;
+mod utl_http;
 mod utl_i18n;
 mod utl_ident;
 mod utl_match;
 mod utl_raw;
+mod utl_smtp;
+mod utl_tcp;
 
 pub use list::{is_built_in, names, specification};
 pub(crate) use list::{is_native, native, random_number, reads_unknown, run, standard_member};

@@ -219,8 +219,8 @@ fn compile_errors() {
         "ORA-06550: line 1, column 19:\nPLS-00306: wrong number or types of arguments in call to 'PUT_LINE'\nORA-06550: line 1, column 7:\nPL/SQL: Statement ignored",
     );
     check(
-        "begin dbms_scheduler.run_job; end;",
-        "ORA-06550: line 1, column 7:\nPLS-00201: identifier 'DBMS_SCHEDULER.RUN_JOB' must be declared\nORA-06550: line 1, column 7:\nPL/SQL: Statement ignored",
+        "begin dbms_aqadm.start_queue; end;",
+        "ORA-06550: line 1, column 7:\nPLS-00201: identifier 'DBMS_AQADM.START_QUEUE' must be declared\nORA-06550: line 1, column 7:\nPL/SQL: Statement ignored",
     );
     check(
         "begin if 1 then null; end if; end;",

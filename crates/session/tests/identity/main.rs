@@ -83,8 +83,11 @@ impl Db {
         let mut rest = script.trim();
         while !rest.is_empty() {
             let (user, after) = rest.split_once('>').expect("user>");
-            let (sql, after) = after.split_once("=>").expect("=> result");
-            let (expected, after) = after.split_once('\n').unwrap_or((after, ""));
+            // Arguments by name have arrows too: the last one of the line is that of the result.
+            let first = after.find("=>").expect("=> result");
+            let end = after[first..].find('\n').map_or(after.len(), |at| first + at);
+            let (sql, expected) = after[..end].rsplit_once("=>").expect("=> result");
+            let after = &after[end..];
             rest = after.trim_start();
             let (user, sql, expected) = (user.trim(), sql.trim(), expected.trim());
             let (got, ok) = match self.run(user, sql) {
@@ -117,6 +120,7 @@ mod grants;
 mod hostile;
 mod jobs;
 mod roles;
+mod scheduler;
 mod triggers;
 mod units;
 mod views;
