@@ -78,6 +78,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateMaterializedView) -> Result<()
         partitioning: None,
         as_query: Some(if *deferred { empty()? } else { query.clone() }),
         pos: *pos,
+        lobs: Vec::new(),
     };
     let begin = work.now;
     let table = make(work, &table)?;

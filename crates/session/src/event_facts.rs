@@ -101,6 +101,7 @@ fn parts_of(ddl: &Ddl) -> Option<(Option<SystemEvent>, &'static str, Object<'_>)
         Ddl::CreateCluster(create) => (E::Create, in_schema("CLUSTER", &create.name)),
         Ddl::CreateIndex(create) => (E::Create, in_schema("INDEX", &create.name)),
         Ddl::CreateView(create) => (E::Create, in_schema("VIEW", &create.name)),
+        Ddl::CreateMaterializedView(create) => (E::Create, in_schema("MATERIALIZED VIEW", &create.name)),
         Ddl::CreateSequence(create) => (E::Create, in_schema("SEQUENCE", &create.name)),
         Ddl::CreateSynonym(create) if create.public => {
             (E::Create, Object { owner: Owner::User("PUBLIC"), ..in_schema("SYNONYM", &create.name) })
