@@ -133,6 +133,7 @@ fn built_in(at: u32) -> Option<(&'static str, TypeShape)> {
         6 => ("ODCIDATELIST", list(DataType::Date)),
         7 => ("ODCIRAWLIST", list(DataType::Raw { len: 2000 })),
         8 => ("XMLSEQUENCETYPE", TypeShape::Varray { element: DataType::Xml, limit: i32::MAX as u32 }),
+        9 => ("DBMSOUTPUT_LINESARRAY", TypeShape::Varray { element: text(32767), limit: i32::MAX as u32 }),
         _ => return None,
     })
 }

@@ -1,7 +1,9 @@
 //! DBMS_OUTPUT.
 
 use super::package::*;
+use crate::datum::{Coll, CollData, CollInfo};
 use crate::world::World;
+use std::rc::Rc;
 
 package! {
     "DBMS_OUTPUT",
@@ -14,6 +16,7 @@ package! {
        procedure new_line;
        procedure get_line(line out varchar2, status out integer);
        procedure get_lines(lines out chararr, numlines in out integer);
+       procedure get_lines(lines out dbmsoutput_linesarray, numlines in out integer);
      end;";
     "ENABLE" 1 => enable,
     "DISABLE" 1 => disable,
@@ -21,7 +24,7 @@ package! {
     "PUT_LINE" 1 => put_line,
     "NEW_LINE" 1 => new_line,
     "GET_LINE" 1 => get_line,
-    "GET_LINES" 1 => get_lines,
+    "GET_LINES" 1 => get_lines, "GET_LINES" 2 => get_lines_array,
 }
 
 fn enable<W: World>(c: &mut Call<'_, W>) -> Run<()> {
@@ -63,5 +66,15 @@ fn get_lines<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     c.a.set(1, number(lines.len() as i64));
     let items = lines.into_iter().map(Value::text);
     c.a.0[0] = by_integer(items);
+    Ok(())
+}
+
+fn get_lines_array<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    let wanted = c.a.integer(1).unwrap_or(0).max(0) as usize;
+    let lines = c.s.take_output(wanted);
+    c.a.set(1, number(lines.len() as i64));
+    let info = Rc::new(CollInfo { element: Datum::default(), limit: Some(i32::MAX as u32), kind: CollKind::Varray });
+    let items = lines.into_iter().map(|line| Some(Datum::Val(Value::text(line)))).collect();
+    c.a.set_datum(0, Datum::Coll(Some(Rc::new(Coll { info, data: CollData::Dense(items) }))));
     Ok(())
 }

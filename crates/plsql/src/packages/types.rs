@@ -5,6 +5,7 @@ use types::{DataType, TypeId};
 
 /// Collection types that come with the database; PL/SQL treats them like user types.
 const TYPES: &[(&str, &str)] = &[
+    ("DBMSOUTPUT_LINESARRAY", "type dbmsoutput_linesarray as varray(2147483647) of varchar2(32767)"),
     ("ODCIDATELIST", "type odcidatelist as varray(32767) of date"),
     ("ODCINUMBERLIST", "type odcinumberlist as varray(32767) of number"),
     ("ODCIRAWLIST", "type odcirawlist as varray(32767) of raw(2000)"),
