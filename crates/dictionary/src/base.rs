@@ -346,12 +346,12 @@ base_tables! {
         OWNER V(128), NAME V(128), START_DATE T, END_DATE T, TZ V(64), REPEAT V(4000), COMMENTS V(4000),
     }
     /// Arguments of programs, and their values for jobs (OF_JOB 1).
-    SchedulerArgument "SCHEDULER$_ARGUMENT" 263 scheduler_argument {
+    SchedulerArgument "SCHEDULER$_ARGUMENT" 267 scheduler_argument {
         OWNER V(128), NAME V(128), OF_JOB N, POSITION N, ARGUMENT V(128), TYPE "TYPE_NAME" V(257), HAS_VALUE N,
         VALUE V(4000),
     }
     /// Ended runs of jobs of DBMS_SCHEDULER. Times as in SCHEDULER$_JOB, CPU in seconds.
-    SchedulerLog "SCHEDULER$_EVENT_LOG" 264 scheduler_log {
+    SchedulerLog "SCHEDULER$_EVENT_LOG" 268 scheduler_log {
         LOG_ID N, LOG_DATE T, OWNER V(128), NAME V(128), CLASS V(128), OPERATION V(30), STATUS V(30), ERROR N,
         REQ_DATE T, START_DATE T, TZ V(64), DURATION N, SID N, SERIAL N, PID N, CPU N, INFO V(4000), ERRORS V(4000),
     }
