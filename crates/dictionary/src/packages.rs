@@ -48,6 +48,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("UTL_HTTP", &[UserId::PUBLIC]),
     ("UTL_I18N", &[UserId::PUBLIC]),
     ("UTL_IDENT", &[UserId::PUBLIC]),
+    ("UTL_LMS", &[UserId::PUBLIC]),
     ("UTL_MATCH", &[UserId::PUBLIC]),
     ("UTL_RAW", &[UserId::PUBLIC]),
     ("UTL_SMTP", &[UserId::PUBLIC]),

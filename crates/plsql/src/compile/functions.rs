@@ -2,6 +2,7 @@
 
 use super::compiler::{CResult, Compiler, Val};
 use super::operators::digits_of;
+use super::standard_names;
 use super::symbols::Operands;
 use crate::op::*;
 use crate::ty::*;
@@ -123,14 +124,15 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn standard(&mut self, n: &Name, want: Option<Opd>) -> CResult<Option<Val>> {
         let name = n.first.name.as_str();
         let pos = n.first.pos;
+        let placed: Vec<Expr>;
         let args: Option<Vec<&Expr>> = match n.parts.as_slice() {
             [] => None,
-            [Part::Call(args)] => {
-                if args.iter().any(|a| a.name.is_some()) {
-                    return Ok(None);
-                }
-                Some(args.iter().map(|a| &a.value).collect())
+            [Part::Call(args)] if args.iter().any(|a| a.name.is_some()) => {
+                let Some(found) = standard_names::by_place(name, args, pos) else { return Ok(None) };
+                placed = found;
+                Some(placed.iter().collect())
             }
+            [Part::Call(args)] => Some(args.iter().map(|a| &a.value).collect()),
             _ => return Ok(None),
         };
         let count = args.as_ref().map_or(0, Vec::len);

@@ -46,6 +46,7 @@ mod scope;
 mod shape;
 mod sql_stmt;
 mod sqlgen;
+mod standard_names;
 mod stmt;
 mod store;
 mod symbols;

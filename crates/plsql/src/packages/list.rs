@@ -70,6 +70,7 @@ packages! {
     super::utl_http,
     super::utl_i18n,
     super::utl_ident,
+    super::utl_lms,
     super::utl_match,
     super::utl_raw,
     super::utl_smtp,

@@ -59,6 +59,7 @@ mod utl_file;
 mod utl_http;
 mod utl_i18n;
 mod utl_ident;
+mod utl_lms;
 mod utl_match;
 mod utl_raw;
 mod utl_smtp;
