@@ -1,8 +1,8 @@
 //! DBMS_SCHEDULER: jobs, programs and schedules.
 //!
 //! As in Oracle, a call commits the caller's transaction before it begins and its own changes at its end; a call that
-//! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls come
-//! one after the other and names are unique. Runs are in [`crate::scheduler_runs`].
+//! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls
+//! come one after the other and names are unique. Runs are in [`crate::scheduler_runs`].
 
 use crate::recursive::{changed, recursive};
 use crate::scheduler_attributes as attributes;
@@ -207,6 +207,7 @@ fn create_program(w: &mut World<'_>, text: &str, row: [Value; 5], enabled: bool)
 fn create_schedule(w: &mut World<'_>, text: &str, times: &JobTimes, comments: Option<&str>) -> Result<()> {
     let name = new_name(w, text)?;
     new_number(w, &name)?;
+    times.repeat.as_deref().map(require_calendar).transpose()?;
     let mut row = Row(rows::blank(Base::SchedulerJob));
     set_times(w, &mut row, &name, times)?;
     let taken = [col::START_DATE, col::END_DATE, col::TZ, col::REPEAT].map(|at| row.0[at].clone());
@@ -402,11 +403,11 @@ fn leave_jobs(w: &mut World<'_>, name: &Name, of_program: bool, force: bool) -> 
         return Err(name.error(27479));
     }
     let sql = if of_program {
-        "update sys.scheduler$_job set enabled = 0, next_run = null, state = decode(state, 'RUNNING', state, 'DISABLED') \
-         where program_owner = :1 and program_name = :2"
+        "update sys.scheduler$_job set enabled = 0, next_run = null, \
+         state = decode(state, 'RUNNING', state, 'DISABLED') where program_owner = :1 and program_name = :2"
     } else {
-        "update sys.scheduler$_job set enabled = 0, next_run = null, state = decode(state, 'RUNNING', state, 'DISABLED') \
-         where schedule_owner = :1 and schedule_name = :2"
+        "update sys.scheduler$_job set enabled = 0, next_run = null, \
+         state = decode(state, 'RUNNING', state, 'DISABLED') where schedule_owner = :1 and schedule_name = :2"
     };
     recursive(w.core, &mut w.cx, sql, &name.values()).map(drop)
 }
@@ -447,8 +448,8 @@ fn copy(w: &mut World<'_>, from: &str, to: &str) -> Result<()> {
         row.set_int(at, 0);
     }
     row.set_text(col::STATE, "DISABLED");
-    let none = [col::NEXT_RUN, col::REQ_DATE, col::LAST_START, col::LAST_DURATION, col::SID, col::SERIAL, col::LOG_ID];
-    for at in none {
+    let of_runs = [col::NEXT_RUN, col::REQ_DATE, col::LAST_START, col::LAST_DURATION];
+    for at in of_runs.into_iter().chain([col::SID, col::SERIAL, col::STOPPER, col::LOG_ID]) {
         row.set(at, Value::Null);
     }
     for value in values {
