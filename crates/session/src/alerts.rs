@@ -5,7 +5,7 @@
 //! the rows of its session again and again. Rejected: a wake-up by the commit, which every commit would pay for.
 
 use crate::core::Core;
-use crate::recursive::{changed, recursive};
+use crate::recursive::recursive;
 use crate::world::{World, number};
 use plsql::{AlertRequest as Request, World as _};
 use std::time::{Duration, Instant};
@@ -88,15 +88,17 @@ fn wait(w: &mut World<'_>, name: Option<&str>, timeout_s: f64, own: Value) -> Re
         if let [name, message, Value::Text(changed_flag)] = &first[..]
             && changed_flag == "Y"
         {
-            // A later signal of the alert that has not been received replaces its message.
-            let sql = "update sys.dbms_alert_info set changed = 'N' where sid = :1 and name = :2 and changed = 'Y' \
-                 and (message = :3 or (message is null and :3 is null))";
-            let taken = changed(w.core, &mut w.cx, sql, &[own.clone(), name.clone(), message.clone()])?;
-            w.commit()?;
-            if taken > 0 {
+            // A later signal of the alert that has not been received replaces its message. The row is locked by a signal
+            // that is not committed: this wait has a limit, and does not wait for the lock.
+            let key = [own.clone(), name.clone(), message.clone()];
+            let lock = "select 1 from sys.dbms_alert_info where sid = :1 and name = :2 and changed = 'Y' \
+                 and (message = :3 or (message is null and :3 is null)) for update skip locked";
+            if !recursive(w.core, &mut w.cx, lock, &key)?.is_empty() {
+                let take = "update sys.dbms_alert_info set changed = 'N' where sid = :1 and name = :2";
+                recursive(w.core, &mut w.cx, take, &key[..2])?;
+                w.commit()?;
                 return Ok([name.clone(), message.clone(), number(0)]);
             }
-            continue;
         }
         // The reads began a transaction if the session is serializable: the next one sees later commits.
         w.commit()?;

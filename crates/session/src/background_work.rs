@@ -121,11 +121,15 @@ impl Session {
         let outcome = self.run_as_owner(number, (&owner, &owner, &nls), |w| {
             scheduler_runs::set_next(w, &mut job)?;
             scheduler_runs::execute(w, &job)?;
+            if w.cx.session.txn.isolation() == txn::Isolation::ReadOnly {
+                // The job has left a transaction that can change nothing.
+                w.core.commit(&mut w.cx)?;
+            }
             scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Succeeded)
         })?;
-        // A killed session executes nothing more: another one ends the run.
+        // A killed session executes nothing more: another one ends the run. A job may raise ORA-00028 itself.
         if let JobOutcome::Failed(e) = &outcome
-            && !e.is(28)
+            && !self.core.p.check_cancel().is_err_and(|e| e.is(28))
         {
             self.in_world(|w| {
                 scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Failed(e))?;

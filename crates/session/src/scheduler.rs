@@ -2,7 +2,7 @@
 //!
 //! As in Oracle, a call commits the caller's transaction before it begins and its own changes at its end; a call that
 //! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls
-//! come one after the other and names are unique. Runs are in [`crate::scheduler_runs`].
+//! come one after the other and names are unique. A list of names is one call for each name. Runs are in [`crate::scheduler_runs`].
 
 use crate::recursive::{changed, recursive};
 use crate::scheduler_attributes as attributes;
@@ -76,18 +76,19 @@ fn change(w: &mut World<'_>, request: &Request) -> Result<()> {
             put_argument(w.core, &mut w.cx, (&name, false), position, None)
         }
         Request::SetArgument { job, place, value } => set_argument(w, job, place, value.clone()),
-        Request::Enable { names } => each(w, names, enable),
-        Request::Disable { names, force } => each(w, names, |w, name| disable(w, name, *force)),
+        Request::Enable { names, one_unit } => each(w, names, *one_unit, enable),
+        Request::Disable { names, force, one_unit } => each(w, names, *one_unit, |w, name| disable(w, name, *force)),
         Request::Run { names, here } => {
-            each(w, names, |w, name| if *here { run_here(w, name) } else { run_by_slave(w, name) })
+            each(w, names, false, |w, name| if *here { run_here(w, name) } else { run_by_slave(w, name) })
         }
-        Request::Stop { names, force } => each(w, names, |w, name| stop(w, name, *force)),
-        Request::Drop { kind: SchedulerKind::Job, names, force } => each(w, names, |w, name| drop_job(w, name, *force)),
-        Request::Drop { kind: SchedulerKind::Program, names, force } => {
-            each(w, names, |w, name| drop_program(w, name, *force))
-        }
-        Request::Drop { kind: SchedulerKind::Schedule, names, force } => {
-            each(w, names, |w, name| drop_schedule(w, name, *force))
+        Request::Stop { names, force } => each(w, names, false, |w, name| stop(w, name, *force)),
+        Request::Drop { kind, names, force, one_unit } => {
+            let dropped = match kind {
+                SchedulerKind::Job => drop_job,
+                SchedulerKind::Program => drop_program,
+                SchedulerKind::Schedule => drop_schedule,
+            };
+            each(w, names, *one_unit, |w, name| dropped(w, name, *force))
         }
         Request::SetAttribute { name, attribute, value } => attributes::set(w, name, attribute, value),
         Request::Copy { from, to } => copy(w, from, to),
@@ -101,9 +102,13 @@ fn change(w: &mut World<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// Does something for each name of a list.
-fn each(w: &mut World<'_>, names: &str, f: impl Fn(&mut World<'_>, &str) -> Result<()>) -> Result<()> {
-    items_of(names).into_iter().try_for_each(|name| f(w, name))
+/// Does something for each name of a list, up to the first error. The work before the error stays, as with Oracle's
+/// STOP_ON_FIRST_ERROR, unless all is `one_unit`.
+fn each(w: &mut World<'_>, names: &str, one_unit: bool, f: impl Fn(&mut World<'_>, &str) -> Result<()>) -> Result<()> {
+    items_of(names).into_iter().try_for_each(|name| {
+        f(w, name)?;
+        if one_unit { Ok(()) } else { w.commit() }
+    })
 }
 
 /// A new object's name.

@@ -252,7 +252,7 @@ pub fn begin(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Row>>
 /// Evaluates the repeat interval of a job that has begun, if it is an expression, and commits the date.
 ///
 /// # Errors
-/// Those of [`evaluated`].
+/// Those of [`evaluated`]; ORA-27419 for a date in the past.
 pub fn set_next(w: &mut World<'_>, job: &mut Row) -> Result<()> {
     if job.int(col::RUN_NOW) == 2 {
         return Ok(());
@@ -260,6 +260,11 @@ pub fn set_next(w: &mut World<'_>, job: &mut Row) -> Result<()> {
     let times = times_of(w.core, &mut w.cx, job)?;
     let Some(text) = times.repeat.filter(|text| !is_calendar(text)) else { return Ok(()) };
     let next = evaluated(w, &text)?;
+    // Such a date would come again and again without a pause.
+    let earliest = now().instant() - 1;
+    if next.is_some_and(|next| next.instant() < earliest) {
+        return Err(Ora::new(27419));
+    }
     let sql = "update sys.scheduler$_job set next_run = :1 where job = :2";
     job.set_time(col::NEXT_RUN, next);
     recursive(w.core, &mut w.cx, sql, &[job.0[col::NEXT_RUN].clone(), job.0[col::JOB].clone()])?;

@@ -256,13 +256,28 @@ fn reset_argument<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     call(c, request)
 }
 
+/// COMMIT_SEMANTICS: whether an error undoes the work on the names before it.
+fn is_one_unit(a: &Args<'_>, at: usize) -> Run<bool> {
+    match a.text(at).to_uppercase().as_str() {
+        "STOP_ON_FIRST_ERROR" | "" => Ok(false),
+        "TRANSACTIONAL" => Ok(true),
+        "ABSORB_ERRORS" => Err(Ora::unsupported().into()),
+        other => Err(Ora::with(27465, &[&other, &"COMMIT_SEMANTICS"]).into()),
+    }
+}
+
 fn enable<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     let names = required(&c.a, 0, "NAME")?;
-    call(c, SchedulerRequest::Enable { names })
+    let one_unit = is_one_unit(&c.a, 1)?;
+    call(c, SchedulerRequest::Enable { names, one_unit })
 }
 
 fn disable<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    let request = SchedulerRequest::Disable { names: required(&c.a, 0, "NAME")?, force: c.a.flag(1) };
+    let request = SchedulerRequest::Disable {
+        names: required(&c.a, 0, "NAME")?,
+        force: c.a.flag(1),
+        one_unit: is_one_unit(&c.a, 2)?,
+    };
     call(c, request)
 }
 
@@ -272,12 +287,15 @@ fn run_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 }
 
 fn stop_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    if is_one_unit(&c.a, 2)? {
+        return Err(Ora::with(27465, &[&"TRANSACTIONAL", &"COMMIT_SEMANTICS"]).into());
+    }
     let request = SchedulerRequest::Stop { names: required(&c.a, 0, "JOB_NAME")?, force: c.a.flag(1) };
     call(c, request)
 }
 
-fn drop_of<W: World>(c: &mut Call<'_, W>, kind: SchedulerKind, attribute: &str) -> Run<()> {
-    let request = SchedulerRequest::Drop { kind, names: required(&c.a, 0, attribute)?, force: c.a.flag(1) };
+fn drop_of<W: World>(c: &mut Call<'_, W>, kind: SchedulerKind, attribute: &str, one_unit: bool) -> Run<()> {
+    let request = SchedulerRequest::Drop { kind, names: required(&c.a, 0, attribute)?, force: c.a.flag(1), one_unit };
     call(c, request)
 }
 
@@ -285,15 +303,16 @@ fn drop_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     if c.a.flag(2) {
         return Err(Ora::unsupported().into());
     }
-    drop_of(c, SchedulerKind::Job, "JOB_NAME")
+    let one_unit = is_one_unit(&c.a, 3)?;
+    drop_of(c, SchedulerKind::Job, "JOB_NAME", one_unit)
 }
 
 fn drop_program<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    drop_of(c, SchedulerKind::Program, "PROGRAM_NAME")
+    drop_of(c, SchedulerKind::Program, "PROGRAM_NAME", false)
 }
 
 fn drop_schedule<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    drop_of(c, SchedulerKind::Schedule, "SCHEDULE_NAME")
+    drop_of(c, SchedulerKind::Schedule, "SCHEDULE_NAME", false)
 }
 
 fn change_attribute<W: World>(c: &mut Call<'_, W>, value: Value) -> Run<()> {

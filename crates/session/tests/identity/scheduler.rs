@@ -192,8 +192,12 @@ fn a_failed_call_changes_nothing_and_a_trigger_may_not_call() {
         "sys> grant create job, create table, create trigger to u => ok
          u> create table t (n number) => ok
          u> begin dbms_scheduler.create_job(job_name => 'a', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ok
-         u> begin dbms_scheduler.drop_job('a,b'); end; => ORA-27475
-         u> select count(*) from user_scheduler_jobs => 1
+         u> begin dbms_scheduler.create_job(job_name => 'c', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ok
+         u> begin dbms_scheduler.drop_job('a,b', commit_semantics => 'transactional'); end; => ORA-27475
+         u> begin dbms_scheduler.drop_job('a,b', commit_semantics => 'ABSORB_ERRORS'); end; => ORA-03001
+         u> begin dbms_scheduler.enable('a', 'HOPE'); end; => ORA-27465
+         u> begin dbms_scheduler.drop_job('c,b,a'); end; => ORA-27475
+         u> select job_name from user_scheduler_jobs => A
          u> create trigger g after insert on t begin dbms_scheduler.drop_job('a'); end; => ok
          u> insert into t values (1) => ORA-04092
          u> select count(*) from user_scheduler_jobs => 1",
@@ -256,6 +260,10 @@ fn alerts_reach_registered_sessions_at_the_commit() {
          x> begin dbms_alert.signal('b', null); rollback; dbms_alert.signal('b', null); commit; end; => ok
          u> begin dbms_alert.remove('a'); end; => ok
          u> {wait} => B//0
+         x> begin dbms_alert.signal('b', 'one'); commit; dbms_alert.signal('b', 'two'); end; => ok
+         u> {wait} => //1
+         x> commit => ok
+         u> {wait} => B/two/0
          u> begin dbms_alert.removeall; end; => ok
          u> {wait} => ORA-20000
          x> begin dbms_output.enable; dbms_output.put_line(utl_http.request('http://localhost')); end; => ORA-29273 & ORA-24247"
@@ -272,7 +280,13 @@ fn an_expression_without_a_value_breaks_its_job() {
          u> begin dbms_scheduler.create_job(job_name => 'j', job_type => 'PLSQL_BLOCK', job_action => 'null;', repeat_interval => 'f', enabled => true); end; => ok",
     );
     assert!(db.run_scheduled("J").contains("ORA-06501"));
-    db.play("u> select state || enabled || failure_count from user_scheduler_jobs => BROKENFALSE1");
+    let state = "u> select state || enabled || failure_count from user_scheduler_jobs => BROKENFALSE1";
+    db.play(&format!(
+        "{state}
+         u> begin dbms_scheduler.set_attribute('j', 'repeat_interval', 'sysdate - 1'); dbms_scheduler.enable('j'); end; => ok"
+    ));
+    assert!(db.run_scheduled("J").contains("ORA-27419"));
+    db.play(state);
 }
 
 #[test]
@@ -330,4 +344,24 @@ fn frequencies_below_a_day_have_the_repeated_hour_twice() {
     for (calendar, after, wanted) in cases {
         db.play(&format!("{} => {wanted}", next(calendar, after)));
     }
+}
+
+#[test]
+fn a_job_that_raises_ora_00028_has_failed_and_a_read_only_one_succeeds() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    let create = |name: &str, action: &str| {
+        format!(
+            "u> begin dbms_scheduler.create_job(job_name => '{name}', job_type => 'PLSQL_BLOCK', job_action => '{action}', enabled => true); end; => ok"
+        )
+    };
+    db.play("sys> grant create job to u => ok");
+    db.play(&create("a", "declare e exception; pragma exception_init(e, -28); begin raise e; end;"));
+    db.play(&create("b", "set transaction read only;"));
+    assert!(db.run_scheduled("A").contains("ORA-00028"));
+    assert_eq!(db.run_scheduled("B"), "done");
+    db.play(
+        "u> select job_name || status || error# from user_scheduler_job_run_details order by 1 => AFAILED28; BSUCCEEDED0
+         u> select count(*) from user_scheduler_jobs => 0",
+    );
 }
