@@ -88,8 +88,8 @@ fn wait(w: &mut World<'_>, name: Option<&str>, timeout_s: f64, own: Value) -> Re
         if let [name, message, Value::Text(changed_flag)] = &first[..]
             && changed_flag == "Y"
         {
-            // A later signal of the alert that has not been received replaces its message. The row is locked by a signal
-            // that is not committed: this wait has a limit, and does not wait for the lock.
+            // A later signal of the alert that has not been received replaces its message. A signal that is not
+            // committed locks the row: this wait has a limit, and does not wait for the lock.
             let key = [own.clone(), name.clone(), message.clone()];
             let lock = "select 1 from sys.dbms_alert_info where sid = :1 and name = :2 and changed = 'Y' \
                  and (message = :3 or (message is null and :3 is null)) for update skip locked";

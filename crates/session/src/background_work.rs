@@ -150,14 +150,15 @@ impl Session {
         ended
     }
 
-    /// Runs statements of the instance as one call; an error rolls them back.
+    /// Runs statements of the instance as one call, whose commits are then on disk; an error rolls them back.
     fn in_world<R>(&mut self, f: impl FnOnce(&mut World<'_>) -> Result<R>) -> Result<R> {
         self.begin_call();
         let done = {
             let Session { core, state, .. } = &mut *self;
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
             let mut world = World { cx, core };
-            let done = f(&mut world);
+            // Without the wait, an aborted instance would forget that the run of a job had begun.
+            let done = f(&mut world).and_then(|found| core.sync_commits().map(|()| found));
             world.cx.session.figures.flush(&core.p, core.shared.library);
             done
         };

@@ -2,7 +2,8 @@
 //!
 //! As in Oracle, a call commits the caller's transaction before it begins and its own changes at its end; a call that
 //! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls
-//! come one after the other and names are unique. A list of names is one call for each name. Runs are in [`crate::scheduler_runs`].
+//! come one after the other and names are unique. A list of names is one call for each name. Runs are in
+//! [`crate::scheduler_runs`].
 
 use crate::recursive::{changed, recursive};
 use crate::scheduler_attributes as attributes;

@@ -268,7 +268,8 @@ pub fn set_next(w: &mut World<'_>, job: &mut Row) -> Result<()> {
     let sql = "update sys.scheduler$_job set next_run = :1 where job = :2";
     job.set_time(col::NEXT_RUN, next);
     recursive(w.core, &mut w.cx, sql, &[job.0[col::NEXT_RUN].clone(), job.0[col::JOB].clone()])?;
-    w.core.commit(&mut w.cx)
+    w.core.commit(&mut w.cx)?;
+    w.core.sync_commits()
 }
 
 /// Ends the run of a job: its new state and the row of the log. The caller commits.
