@@ -2,8 +2,8 @@
 //!
 //! CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
 //!
-//! The row of a job is in `sys.job$`, or in `sys.scheduler$_job` for DBMS_SCHEDULER; the numbers of these begin at 2^40.
-//! CJQ0 reads the tables when it is posted (a commit that changed them posts it), when the next job falls due, and every
+//! The row of a job is in `sys.job$`, or in `sys.scheduler$_job` for DBMS_SCHEDULER, with numbers from 2^40 on. CJQ0
+//! reads the tables when it is posted (a commit that changed them posts it), when the next job falls due, and every
 //! second. The session that runs a job holds its JQ enqueue, so `dbms_job.run` in a session and a slave exclude each
 //! other (invariant 3).
 

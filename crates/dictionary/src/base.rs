@@ -327,8 +327,8 @@ base_tables! {
         THIS_DATE D, NEXT_DATE D, TOTAL N, INTERVAL "INTERVAL#" V(200), FAILURES N, FLAG N,
         WHAT V(4000), NLSENV V(4000), FIELD1 N, SID N,
     }
-    /// Jobs of DBMS_SCHEDULER. Times are in UTC, for display in the time zone TZ; LAST_DURATION is in seconds. RUN_NOW is
-    /// 1 for a run that RUN_JOB asks for, and 2 while it runs. STOPPER is the user that stops the run.
+    /// Jobs of DBMS_SCHEDULER. Times are in UTC, for display in the time zone TZ; LAST_DURATION is in seconds. RUN_NOW
+    /// is 1 for a run that RUN_JOB asks for, and 2 while it runs. STOPPER is the user that stops the run.
     SchedulerJob "SCHEDULER$_JOB" 260 scheduler_job {
         JOB N, OWNER V(128), NAME V(128), CREATOR V(128), SCHEMA V(128),
         PROGRAM_OWNER V(128), PROGRAM_NAME V(128), KIND V(16), ACTION V(4000), ARGS N,

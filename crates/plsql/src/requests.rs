@@ -272,12 +272,15 @@ pub enum SchedulerRequest {
         place: ArgumentPlace,
         value: Option<Value>,
     },
+    /// `one_unit`, here and below: COMMIT_SEMANTICS is TRANSACTIONAL.
     Enable {
         names: String,
+        one_unit: bool,
     },
     Disable {
         names: String,
         force: bool,
+        one_unit: bool,
     },
     /// `here`: in this session.
     Run {
@@ -292,6 +295,7 @@ pub enum SchedulerRequest {
         kind: SchedulerKind,
         names: String,
         force: bool,
+        one_unit: bool,
     },
     SetAttribute {
         name: String,

@@ -5,7 +5,7 @@
 //! the rows of its session again and again. Rejected: a wake-up by the commit, which every commit would pay for.
 
 use crate::core::Core;
-use crate::recursive::{changed, recursive};
+use crate::recursive::recursive;
 use crate::world::{World, number};
 use plsql::{AlertRequest as Request, World as _};
 use std::time::{Duration, Instant};
@@ -14,9 +14,10 @@ use types::{Ora, Result, Value};
 /// The first and the longest pause between two looks, in seconds.
 const PAUSES_S: (f64, f64) = (0.01, 0.25);
 
-/// The identity of a session in the rows.
-fn session_id(core: &Core) -> Value {
-    Value::text(format!("{:X}.{:X}", core.p.sid(), core.p.serial()))
+/// The identity of a session in the rows. Serial numbers begin again when the instance starts, and rows outlive it.
+fn identity(core: &Core, sid: u32, serial: u64) -> String {
+    let started = core.instance.state().started_wall_ns() / 1_000_000_000;
+    format!("{sid:X}.{serial:X}.{started:X}")
 }
 
 /// Carries a call out. Registrations and waits commit the caller's transaction, as in Oracle.
@@ -25,7 +26,7 @@ fn session_id(core: &Core) -> Value {
 /// ORA-04092 and ORA-14552 where a call may not commit; ORA-20000 for a wait without a registration.
 pub fn call(w: &mut World<'_>, request: &Request) -> Result<[Value; 3]> {
     let nothing = [Value::Null, Value::Null, Value::Null];
-    let own = session_id(w.core);
+    let own = Value::text(identity(w.core, w.core.p.sid(), w.core.p.serial()));
     match request {
         Request::Signal { name, message } => {
             let message = message.as_deref().map_or(Value::Null, Value::text);
@@ -87,15 +88,17 @@ fn wait(w: &mut World<'_>, name: Option<&str>, timeout_s: f64, own: Value) -> Re
         if let [name, message, Value::Text(changed_flag)] = &first[..]
             && changed_flag == "Y"
         {
-            // A later signal of the alert that has not been received replaces its message.
-            let sql = "update sys.dbms_alert_info set changed = 'N' where sid = :1 and name = :2 and changed = 'Y' \
-                 and (message = :3 or (message is null and :3 is null))";
-            let taken = changed(w.core, &mut w.cx, sql, &[own.clone(), name.clone(), message.clone()])?;
-            w.commit()?;
-            if taken > 0 {
+            // A later signal of the alert that has not been received replaces its message. A signal that is not
+            // committed locks the row: this wait has a limit, and does not wait for the lock.
+            let key = [own.clone(), name.clone(), message.clone()];
+            let lock = "select 1 from sys.dbms_alert_info where sid = :1 and name = :2 and changed = 'Y' \
+                 and (message = :3 or (message is null and :3 is null)) for update skip locked";
+            if !recursive(w.core, &mut w.cx, lock, &key)?.is_empty() {
+                let take = "update sys.dbms_alert_info set changed = 'N' where sid = :1 and name = :2";
+                recursive(w.core, &mut w.cx, take, &key[..2])?;
+                w.commit()?;
                 return Ok([name.clone(), message.clone(), number(0)]);
             }
-            continue;
         }
         // The reads began a transaction if the session is serializable: the next one sees later commits.
         w.commit()?;
@@ -113,11 +116,9 @@ fn remove_ended(w: &mut World<'_>) -> Result<()> {
     let found = recursive(w.core, &mut w.cx, "select distinct sid from sys.dbms_alert_info", &[])?;
     for sid in found.into_iter().flatten() {
         let Value::Text(text) = &sid else { continue };
-        let parts = text.split_once('.');
-        let number = parts.and_then(|(sid, _)| u32::from_str_radix(sid, 16).ok());
-        let serial = parts.and_then(|(_, serial)| u64::from_str_radix(serial, 16).ok());
-        let slot = number.and_then(|number| w.core.instance.processes().session(number));
-        if slot.map(|slot| slot.serial()) != serial {
+        let number = text.split('.').next().and_then(|sid| u32::from_str_radix(sid, 16).ok());
+        let slot = number.and_then(|number| Some((number, w.core.instance.processes().session(number)?.serial())));
+        if slot.is_none_or(|(sid, serial)| identity(w.core, sid, serial) != *text) {
             recursive(w.core, &mut w.cx, "delete from sys.dbms_alert_info where sid = :1", &[sid])?;
         }
     }

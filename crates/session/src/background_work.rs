@@ -121,11 +121,15 @@ impl Session {
         let outcome = self.run_as_owner(number, (&owner, &owner, &nls), |w| {
             scheduler_runs::set_next(w, &mut job)?;
             scheduler_runs::execute(w, &job)?;
+            if w.cx.session.txn.isolation() == txn::Isolation::ReadOnly {
+                // The job has left a transaction that can change nothing.
+                w.core.commit(&mut w.cx)?;
+            }
             scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Succeeded)
         })?;
-        // A killed session executes nothing more: another one ends the run.
+        // A killed session executes nothing more: another one ends the run. A job may raise ORA-00028 itself.
         if let JobOutcome::Failed(e) = &outcome
-            && !e.is(28)
+            && !self.core.p.check_cancel().is_err_and(|e| e.is(28))
         {
             self.in_world(|w| {
                 scheduler_runs::finish(w.core, &mut w.cx, number, &Ended::Failed(e))?;
@@ -146,14 +150,15 @@ impl Session {
         ended
     }
 
-    /// Runs statements of the instance as one call; an error rolls them back.
+    /// Runs statements of the instance as one call, whose commits are then on disk; an error rolls them back.
     fn in_world<R>(&mut self, f: impl FnOnce(&mut World<'_>) -> Result<R>) -> Result<R> {
         self.begin_call();
         let done = {
             let Session { core, state, .. } = &mut *self;
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
             let mut world = World { cx, core };
-            let done = f(&mut world);
+            // Without the wait, an aborted instance would forget that the run of a job had begun.
+            let done = f(&mut world).and_then(|found| core.sync_commits().map(|()| found));
             world.cx.session.figures.flush(&core.p, core.shared.library);
             done
         };

@@ -31,7 +31,7 @@ const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AU
 /// In the order of [`Day::weekday`].
 const WEEKDAYS: [&str; 7] = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
 const INTERVAL_MAX: i64 = 999;
-/// The days after the start of a search within which a date is looked for: leap days in every 999th year, within reason.
+/// The days after the start of a search within which a date is looked for.
 const DAYS_MAX: i64 = 1000 * 366;
 /// The times that a search tries.
 const TIMES_MAX: u64 = 20_000_000;
@@ -88,7 +88,7 @@ fn numbers(values: &str, least: i64, max: i64, signed: bool) -> Result<Vec<i64>>
     values.split(',').map(number).collect()
 }
 
-fn sorted(mut list: Vec<i64>) -> Vec<i64> {
+fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list.sort_unstable();
     list.dedup();
     list
@@ -162,8 +162,8 @@ impl Calendar {
                 "BYWEEKNO" => c.weeks = sorted(numbers(values, 1, 53, true)?),
                 "BYYEARDAY" => c.year_days = sorted(numbers(values, 1, 366, true)?),
                 "BYMONTHDAY" => c.month_days = sorted(numbers(values, 1, 31, true)?),
-                "BYDAY" => c.days = values.split(',').map(weekday_of).collect::<Result<_>>()?,
-                "BYDATE" => c.dates = values.split(',').map(date_of).collect::<Result<_>>()?,
+                "BYDAY" => c.days = sorted(values.split(',').map(weekday_of).collect::<Result<_>>()?),
+                "BYDATE" => c.dates = sorted(values.split(',').map(date_of).collect::<Result<_>>()?),
                 "BYHOUR" => c.hours = sorted(numbers(values, 0, 23, false)?),
                 "BYMINUTE" => c.minutes = sorted(numbers(values, 0, 59, false)?),
                 "BYSECOND" => c.seconds = sorted(numbers(values, 0, 59, false)?),
@@ -196,6 +196,11 @@ impl Calendar {
             seconds: none(),
             positions: none(),
         }
+    }
+
+    /// Whether the frequency is less than a day.
+    pub fn is_within_days(&self) -> bool {
+        self.freq > Freq::Daily
     }
 
     /// The calendar with the clauses that it takes from the start date.
@@ -294,7 +299,7 @@ impl Calendar {
             && among(&self.month_days, day.day, day.month_days)
             && (self.days.is_empty() || self.days.iter().any(|(ordinal, weekday)| self.is_nth(day, *ordinal, *weekday)))
             && (self.dates.is_empty()
-                || self.dates.iter().any(|(y, m, d)| (*y == 0 || *y == day.year) && (*m, *d) == (day.month, day.day)))
+                || [0, day.year].iter().any(|year| self.dates.binary_search(&(*year, day.month, day.day)).is_ok()))
     }
 
     fn is_nth(&self, day: &Day, ordinal: i64, weekday: i64) -> bool {
@@ -508,6 +513,9 @@ mod tests {
         let freq = clause("FREQ").expect("a frequency");
         let interval = list("INTERVAL").map_or(1, |l| l[0]);
         let s = fields(start);
+        let lists =
+            ["BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYHOUR", "BYMINUTE", "BYSECOND"].map(|name| (name, list(name)));
+        let days = clause("BYDAY");
         let rank = FREQS.iter().position(|(name, _)| *name == freq).expect("a frequency");
         let no_days = clause("BYMONTHDAY").is_none() && clause("BYDAY").is_none() && clause("BYYEARDAY").is_none();
         let mut time = start;
@@ -526,7 +534,12 @@ mod tests {
                 _ => time - start,
             };
             let own = |at: usize, now: u32, then: u32| rank >= at || now == then;
-            let given = |name: &str, now: u32, end: u32, or: bool| match list(name) {
+            let given = |name: &str, now: u32, end: u32, or: bool| match &lists
+                .iter()
+                .find(|(n, _)| *n == name)
+                .expect("a list")
+                .1
+            {
                 Some(l) => {
                     l.iter().any(|n| *n == i64::from(now) || (*n < 0 && *n + i64::from(end) + 1 == i64::from(now)))
                 }
@@ -534,7 +547,7 @@ mod tests {
             };
             let month_end = date(time).last_day().fields().day;
             let year_end = if f.year % 4 == 0 && (f.year % 100 != 0 || f.year % 400 == 0) { 366 } else { 365 };
-            let by_day = clause("BYDAY").is_none_or(|v| v.split(',').any(|d| WEEKDAYS[weekday as usize] == d));
+            let by_day = days.as_ref().is_none_or(|v| v.split(',').any(|d| WEEKDAYS[weekday as usize] == d));
             let ok = distance % interval == 0
                 && given("BYMONTH", f.month, 12, !(rank == 0 && no_days) || f.month == s.month)
                 && given("BYMONTHDAY", f.day, month_end, !(rank <= 1 && no_days) || f.day == s.day)

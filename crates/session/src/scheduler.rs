@@ -1,8 +1,9 @@
 //! DBMS_SCHEDULER: jobs, programs and schedules.
 //!
 //! As in Oracle, a call commits the caller's transaction before it begins and its own changes at its end; a call that
-//! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls come
-//! one after the other and names are unique. Runs are in [`crate::scheduler_runs`].
+//! fails changes nothing. The first statement of a call that creates an object updates a counter, so two such calls
+//! come one after the other and names are unique. A list of names is one call for each name. Runs are in
+//! [`crate::scheduler_runs`].
 
 use crate::recursive::{changed, recursive};
 use crate::scheduler_attributes as attributes;
@@ -76,18 +77,19 @@ fn change(w: &mut World<'_>, request: &Request) -> Result<()> {
             put_argument(w.core, &mut w.cx, (&name, false), position, None)
         }
         Request::SetArgument { job, place, value } => set_argument(w, job, place, value.clone()),
-        Request::Enable { names } => each(w, names, enable),
-        Request::Disable { names, force } => each(w, names, |w, name| disable(w, name, *force)),
+        Request::Enable { names, one_unit } => each(w, names, *one_unit, enable),
+        Request::Disable { names, force, one_unit } => each(w, names, *one_unit, |w, name| disable(w, name, *force)),
         Request::Run { names, here } => {
-            each(w, names, |w, name| if *here { run_here(w, name) } else { run_by_slave(w, name) })
+            each(w, names, false, |w, name| if *here { run_here(w, name) } else { run_by_slave(w, name) })
         }
-        Request::Stop { names, force } => each(w, names, |w, name| stop(w, name, *force)),
-        Request::Drop { kind: SchedulerKind::Job, names, force } => each(w, names, |w, name| drop_job(w, name, *force)),
-        Request::Drop { kind: SchedulerKind::Program, names, force } => {
-            each(w, names, |w, name| drop_program(w, name, *force))
-        }
-        Request::Drop { kind: SchedulerKind::Schedule, names, force } => {
-            each(w, names, |w, name| drop_schedule(w, name, *force))
+        Request::Stop { names, force } => each(w, names, false, |w, name| stop(w, name, *force)),
+        Request::Drop { kind, names, force, one_unit } => {
+            let dropped = match kind {
+                SchedulerKind::Job => drop_job,
+                SchedulerKind::Program => drop_program,
+                SchedulerKind::Schedule => drop_schedule,
+            };
+            each(w, names, *one_unit, |w, name| dropped(w, name, *force))
         }
         Request::SetAttribute { name, attribute, value } => attributes::set(w, name, attribute, value),
         Request::Copy { from, to } => copy(w, from, to),
@@ -101,9 +103,13 @@ fn change(w: &mut World<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// Does something for each name of a list.
-fn each(w: &mut World<'_>, names: &str, f: impl Fn(&mut World<'_>, &str) -> Result<()>) -> Result<()> {
-    items_of(names).into_iter().try_for_each(|name| f(w, name))
+/// Does something for each name of a list, up to the first error. The work before the error stays, as with Oracle's
+/// STOP_ON_FIRST_ERROR, unless all is `one_unit`.
+fn each(w: &mut World<'_>, names: &str, one_unit: bool, f: impl Fn(&mut World<'_>, &str) -> Result<()>) -> Result<()> {
+    items_of(names).into_iter().try_for_each(|name| {
+        f(w, name)?;
+        if one_unit { Ok(()) } else { w.commit() }
+    })
 }
 
 /// A new object's name.
@@ -207,6 +213,7 @@ fn create_program(w: &mut World<'_>, text: &str, row: [Value; 5], enabled: bool)
 fn create_schedule(w: &mut World<'_>, text: &str, times: &JobTimes, comments: Option<&str>) -> Result<()> {
     let name = new_name(w, text)?;
     new_number(w, &name)?;
+    times.repeat.as_deref().map(require_calendar).transpose()?;
     let mut row = Row(rows::blank(Base::SchedulerJob));
     set_times(w, &mut row, &name, times)?;
     let taken = [col::START_DATE, col::END_DATE, col::TZ, col::REPEAT].map(|at| row.0[at].clone());
@@ -402,11 +409,11 @@ fn leave_jobs(w: &mut World<'_>, name: &Name, of_program: bool, force: bool) -> 
         return Err(name.error(27479));
     }
     let sql = if of_program {
-        "update sys.scheduler$_job set enabled = 0, next_run = null, state = decode(state, 'RUNNING', state, 'DISABLED') \
-         where program_owner = :1 and program_name = :2"
+        "update sys.scheduler$_job set enabled = 0, next_run = null, \
+         state = decode(state, 'RUNNING', state, 'DISABLED') where program_owner = :1 and program_name = :2"
     } else {
-        "update sys.scheduler$_job set enabled = 0, next_run = null, state = decode(state, 'RUNNING', state, 'DISABLED') \
-         where schedule_owner = :1 and schedule_name = :2"
+        "update sys.scheduler$_job set enabled = 0, next_run = null, \
+         state = decode(state, 'RUNNING', state, 'DISABLED') where schedule_owner = :1 and schedule_name = :2"
     };
     recursive(w.core, &mut w.cx, sql, &name.values()).map(drop)
 }
@@ -447,8 +454,8 @@ fn copy(w: &mut World<'_>, from: &str, to: &str) -> Result<()> {
         row.set_int(at, 0);
     }
     row.set_text(col::STATE, "DISABLED");
-    let none = [col::NEXT_RUN, col::REQ_DATE, col::LAST_START, col::LAST_DURATION, col::SID, col::SERIAL, col::LOG_ID];
-    for at in none {
+    let of_runs = [col::NEXT_RUN, col::REQ_DATE, col::LAST_START, col::LAST_DURATION];
+    for at in of_runs.into_iter().chain([col::SID, col::SERIAL, col::STOPPER, col::LOG_ID]) {
         row.set(at, Value::Null);
     }
     for value in values {

@@ -226,7 +226,7 @@ fn set_of_schedule(w: &mut World<'_>, name: &Name, mut row: Row, attribute: &str
         "REPEAT_INTERVAL" => {
             let repeat = nullable(value, attribute)?;
             if !repeat.is_empty() {
-                require_repeat(repeat)?;
+                require_calendar(repeat)?;
             }
             row.set_text(s::REPEAT, repeat);
         }
@@ -277,7 +277,7 @@ pub fn get(w: &mut World<'_>, name: &str, attribute: &str) -> Result<Value> {
     let row = found.into_iter().next().map(Row).ok_or_else(|| name.error(27476))?;
     let zone = TimeZone::parse(row.text(col::TZ)).unwrap_or(TimeZone::UTC);
     let time = |at| row.time(at).map_or(Value::Null, |time| Value::Timestamp(time.moved(Place::In(zone))));
-    let count = |at: usize| if row.0[at].is_null() { Value::Null } else { Value::text(row.int(at).to_string()) };
+    let count = |at: usize| row.0[at].clone();
     Ok(match &*attribute {
         "JOB_TYPE" => row.0[col::KIND].clone(),
         "JOB_ACTION" => row.0[col::ACTION].clone(),

@@ -193,8 +193,9 @@ pub fn schedule(core: &Core, cx: &mut ExecCtx<'_>, name: &Name) -> Result<Option
 
 /// Inserts a job.
 pub fn insert_job(core: &Core, cx: &mut ExecCtx<'_>, row: &Row) -> Result<()> {
-    let sql = "insert into sys.scheduler$_job values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, :15, \
-         :16, :17, :18, :19, :20, :21, :22, :23, :24, :25, :26, :27, :28, :29, :30, :31, :32, :33, :34, :35, :36, :37, :38)";
+    let sql = "insert into sys.scheduler$_job values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, \
+         :15, :16, :17, :18, :19, :20, :21, :22, :23, :24, :25, :26, :27, :28, :29, :30, :31, :32, :33, :34, :35, :36, \
+         :37, :38)";
     recursive(core, cx, sql, &row.0).map(drop)
 }
 

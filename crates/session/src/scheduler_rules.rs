@@ -79,6 +79,12 @@ pub fn require_class(class: &str) -> Result<Value> {
     if is_known { Ok(Value::text(name.name)) } else { Err(name.error(27476)) }
 }
 
+/// A schedule has a calendar, as in Oracle: an expression would run with the rights of the owners of jobs, and its text
+/// is the schedule owner's.
+pub fn require_calendar(text: &str) -> Result<()> {
+    Calendar::parse(text).map(drop)
+}
+
 /// A repeat interval that may be stored: a calendar that can be parsed, or an expression.
 pub fn require_repeat(text: &str) -> Result<()> {
     if is_calendar(text) {

@@ -16,7 +16,7 @@ use exec::ExecCtx;
 use net::StatementKind;
 use plsql::Datum;
 use std::fmt::Write;
-use types::{Ora, Place, Result, TimeZone, Timestamp, Value};
+use types::{Date, Ora, Place, Result, TimeZone, Timestamp, Value};
 
 /// The end of a run.
 pub enum Ended<'e> {
@@ -69,8 +69,23 @@ pub fn times_of(core: &Core, cx: &mut ExecCtx<'_>, job: &Row) -> Result<Times> {
 
 /// The next time of a calendar that begins at `start`, in UTC.
 pub fn next_of(text: &str, start: &Timestamp, after: &Timestamp, zone: TimeZone) -> Result<Option<Timestamp>> {
-    let next = Calendar::parse(text)?.next(local(start, zone), local(after, zone));
-    next.map(|seconds| of_local(seconds, zone)).transpose()
+    let calendar = Calendar::parse(text)?;
+    let (begin, from) = (local(start, zone), local(after, zone));
+    let Some(next) = calendar.next(begin, from) else { return Ok(None) };
+    let usual = of_local(next, zone)?;
+    // When summer time ends, local times exist twice, and frequencies below a day have both.
+    let offset = i64::from(zone.seconds_at(usual.instant()));
+    let before = from - after.instant();
+    if before <= offset || !calendar.is_within_days() {
+        return Ok(Some(usual));
+    }
+    let exists = |seconds: i64, offset: i64| {
+        let utc = seconds - offset;
+        (utc > after.instant() && i64::from(zone.seconds_at(utc)) == offset).then_some(utc)
+    };
+    let again = || calendar.next(begin, after.instant() + offset);
+    let found = exists(next, before).or_else(|| again().and_then(|seconds| exists(seconds, offset)));
+    found.map_or(Ok(Some(usual)), |utc| Ok(Some(Timestamp::new(Date::from_unix(utc)?, 0))))
 }
 
 /// The value of an expression as a repeat interval, in UTC, with the rights in force.
@@ -143,8 +158,8 @@ pub fn block_text(action: &Action) -> Result<String> {
     if action.kind == "PLSQL_BLOCK" {
         // The variables have the names of Oracle's, which the documentation lists.
         return Ok(format!(
-            "DECLARE job BINARY_INTEGER := :job; next_date TIMESTAMP WITH TIME ZONE := :mydate; broken BOOLEAN := FALSE; \
-             job_name VARCHAR2(128) := :job_name; job_subname VARCHAR2(128) := NULL; \
+            "DECLARE job BINARY_INTEGER := :job; next_date TIMESTAMP WITH TIME ZONE := :mydate; \
+             broken BOOLEAN := FALSE; job_name VARCHAR2(128) := :job_name; job_subname VARCHAR2(128) := NULL; \
              job_owner VARCHAR2(128) := :job_owner; job_start TIMESTAMP WITH TIME ZONE := :job_start; \
              job_scheduled_start TIMESTAMP WITH TIME ZONE := :job_scheduled_start; \
              window_start TIMESTAMP WITH TIME ZONE := NULL; window_end TIMESTAMP WITH TIME ZONE := NULL; \
@@ -237,7 +252,7 @@ pub fn begin(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Row>>
 /// Evaluates the repeat interval of a job that has begun, if it is an expression, and commits the date.
 ///
 /// # Errors
-/// Those of [`evaluated`].
+/// Those of [`evaluated`]; ORA-27419 for a date in the past.
 pub fn set_next(w: &mut World<'_>, job: &mut Row) -> Result<()> {
     if job.int(col::RUN_NOW) == 2 {
         return Ok(());
@@ -245,10 +260,16 @@ pub fn set_next(w: &mut World<'_>, job: &mut Row) -> Result<()> {
     let times = times_of(w.core, &mut w.cx, job)?;
     let Some(text) = times.repeat.filter(|text| !is_calendar(text)) else { return Ok(()) };
     let next = evaluated(w, &text)?;
+    // Such a date would come again and again without a pause.
+    let earliest = now().instant() - 1;
+    if next.is_some_and(|next| next.instant() < earliest) {
+        return Err(Ora::new(27419));
+    }
     let sql = "update sys.scheduler$_job set next_run = :1 where job = :2";
     job.set_time(col::NEXT_RUN, next);
     recursive(w.core, &mut w.cx, sql, &[job.0[col::NEXT_RUN].clone(), job.0[col::JOB].clone()])?;
-    w.core.commit(&mut w.cx)
+    w.core.commit(&mut w.cx)?;
+    w.core.sync_commits()
 }
 
 /// Ends the run of a job: its new state and the row of the log. The caller commits.
@@ -263,7 +284,9 @@ pub fn finish(core: &Core, cx: &mut ExecCtx<'_>, job: i64, ended: &Ended<'_>) ->
     log(core, cx, &row, ended)?;
     let now = now();
     let times = times_of(core, cx, &row).ok();
-    let (end, is_repeated) = times.map_or((None, false), |times| (times.end, times.repeat.is_some()));
+    let (end, repeat) = times.map_or((None, None), |times| (times.end, times.repeat));
+    // A run that fails or is lost may end before the expression of the next date has a value.
+    let is_known = matches!(ended, Ended::Succeeded) || repeat.as_deref().is_none_or(is_calendar);
     let has_failed = matches!(ended, Ended::Failed(_));
     let is_stopped = matches!(ended, Ended::Lost);
     if !is_stopped {
@@ -290,8 +313,8 @@ pub fn finish(core: &Core, cx: &mut ExecCtx<'_>, job: i64, ended: &Ended<'_>) ->
         ("COMPLETED", true)
     } else if is_asked || next.is_some() {
         ("SCHEDULED", false)
-    } else if is_repeated {
-        ("COMPLETED", true)
+    } else if repeat.is_some() {
+        if is_known { ("COMPLETED", true) } else { ("BROKEN", false) }
     } else {
         match ended {
             Ended::Succeeded => ("SUCCEEDED", true),
@@ -362,8 +385,8 @@ pub fn log(core: &Core, cx: &mut ExecCtx<'_>, job: &Row, ended: &Ended<'_>) -> R
         info.clone(),
         if status == "FAILED" { info } else { Value::Null },
     ];
-    let sql = "insert into sys.scheduler$_event_log values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, \
-         :15, :16, :17, :18)";
+    let sql = "insert into sys.scheduler$_event_log values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, \
+         :14, :15, :16, :17, :18)";
     recursive(core, cx, sql, &row)?;
     if job.int(col::LOG_ID) % PURGE_EVERY == 0 {
         let rows = recursive(core, cx, "select value from sys.scheduler$_global where name = 'LOG_HISTORY'", &[])?;

@@ -1,6 +1,7 @@
 //! DBMS_SCHEDULER with its job processes: runs, stops, dead processes and restarts.
 
 use crate::common::{assert_nothing_held, eventually, number, rows, run, start, sysdba};
+use crate::shutdown::Database;
 
 /// A job that waits for the row of a table until another session lets it go.
 const GATE: &[&str] = &[
@@ -73,4 +74,45 @@ fn a_job_is_stopped_or_loses_its_process() {
     eventually("its state", || rows(&mut c, "select state || run_count from dba_scheduler_jobs") == ["SCHEDULED1"]);
     assert_nothing_held(&mut c, "select * from v$latchholder");
     assert_nothing_held(&mut c, "select * from v$lock where type = 'JQ'");
+}
+
+#[test]
+fn runs_of_an_aborted_instance_are_ended_and_those_that_recover_begin_again() {
+    let db = Database::new("jobs");
+    db.start();
+    let (mut c, mut keeper) = (db.connect(), db.connect());
+    run(&mut c, GATE);
+    run(&mut keeper, &["update gate set n = n"]);
+    let create = |name: &str, times: &str| {
+        format!(
+            "begin dbms_scheduler.create_job(job_name => '{name}', job_type => 'PLSQL_BLOCK', job_action => 'insert into log values (1, job_name); update gate set n = n + 1;', {times}); end;"
+        )
+    };
+    let daily = "start_date => systimestamp, repeat_interval => 'FREQ=DAILY'";
+    run(
+        &mut c,
+        &[
+            &create("daily", daily),
+            &create("expression", "repeat_interval => 'sysdate + 1'"),
+            &create("once", "comments => null"),
+            &create("recovers", daily),
+            "begin dbms_scheduler.set_attribute('recovers', 'restart_on_recovery', true); end;",
+            "begin dbms_scheduler.enable('daily,expression,once,recovers'); end;",
+        ],
+    );
+    let waits = "select count(*) from v$session where event = 'enq: TX - row lock contention'";
+    eventually("they wait", || number(&mut c, waits) == 4);
+    std::mem::forget((c, keeper));
+    let (ok, text) = db.program(&["stop", "--mode", "abort"]);
+    assert!(ok, "{text}");
+    db.start();
+    let mut c = db.connect();
+    let log = "select job_name || ' ' || status from dba_scheduler_job_run_details order by 1";
+    let ended = ["DAILY STOPPED", "EXPRESSION STOPPED", "ONCE STOPPED", "RECOVERS STOPPED", "RECOVERS SUCCEEDED"];
+    eventually("the runs are ended", || rows(&mut c, log) == ended);
+    assert_eq!(rows(&mut c, "select s from log"), ["RECOVERS"]);
+    assert_eq!(
+        rows(&mut c, "select job_name || ' ' || state || ' ' || run_count from dba_scheduler_jobs order by 1"),
+        ["DAILY SCHEDULED 0", "EXPRESSION SCHEDULED 0", "ONCE STOPPED 0", "RECOVERS SCHEDULED 1"]
+    );
 }

@@ -5,10 +5,10 @@ use client::{Client, Credentials};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-struct Database(PathBuf);
+pub struct Database(PathBuf);
 
 impl Database {
-    fn new(name: &str) -> Database {
+    pub fn new(name: &str) -> Database {
         let dir = std::env::temp_dir().join(format!("latchwork-robust-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         Database(dir)
@@ -18,20 +18,20 @@ impl Database {
         &self.0
     }
 
-    fn program(&self, args: &[&str]) -> (bool, String) {
+    pub fn program(&self, args: &[&str]) -> (bool, String) {
         let out = Command::new(executable()).args(args).arg("--dir").arg(&self.0).output().expect("the program runs");
         let text = [out.stdout, out.stderr].concat();
         (out.status.success(), String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn start(&self) {
+    pub fn start(&self) {
         let given = ["db_cache_size=4M", "db_writer_processes=3", "_db_block_lru_latches=7"];
         let given = given.iter().flat_map(|pair| ["--param", *pair]);
         let (ok, text) = self.program(&["start"].into_iter().chain(given).collect::<Vec<_>>());
         assert!(ok, "{text}");
     }
 
-    fn connect(&self) -> Client {
+    pub fn connect(&self) -> Client {
         Client::connect(&self.0, &Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
     }
 }

@@ -59,10 +59,14 @@ package! {
        procedure set_attribute(name varchar2, attribute varchar2, value varchar2, value2 varchar2 default null);
        procedure set_attribute(name varchar2, attribute varchar2, value timestamp with time zone);
        procedure set_attribute(name varchar2, attribute varchar2, value interval day to second);
+       procedure set_attribute(name varchar2, attribute varchar2, value date);
+       procedure set_attribute(name varchar2, attribute varchar2, value timestamp);
+       procedure set_attribute(name varchar2, attribute varchar2, value timestamp with local time zone);
        procedure set_attribute_null(name varchar2, attribute varchar2);
        procedure get_attribute(name varchar2, attribute varchar2, value out varchar2);
        procedure get_attribute(name varchar2, attribute varchar2, value out boolean);
        procedure get_attribute(name varchar2, attribute varchar2, value out timestamp with time zone);
+       procedure get_attribute(name varchar2, attribute varchar2, value out pls_integer);
        procedure copy_job(old_job varchar2, new_job varchar2);
        function generate_job_name(prefix varchar2 default 'JOB$_') return varchar2;
        procedure evaluate_calendar_string(calendar_string varchar2, start_date timestamp with time zone,
@@ -87,9 +91,11 @@ package! {
     "DROP_PROGRAM" 1 => drop_program,
     "DROP_SCHEDULE" 1 => drop_schedule,
     "SET_ATTRIBUTE" 1 => set_attribute, "SET_ATTRIBUTE" 2 => set_attribute, "SET_ATTRIBUTE" 3 => set_attribute,
-    "SET_ATTRIBUTE" 4 => set_attribute,
+    "SET_ATTRIBUTE" 4 => set_attribute, "SET_ATTRIBUTE" 5 => set_attribute, "SET_ATTRIBUTE" 6 => set_attribute,
+    "SET_ATTRIBUTE" 7 => set_attribute,
     "SET_ATTRIBUTE_NULL" 1 => set_attribute_null,
-    "GET_ATTRIBUTE" 1 => get_attribute, "GET_ATTRIBUTE" 2 => get_attribute, "GET_ATTRIBUTE" 3 => get_attribute,
+    "GET_ATTRIBUTE" 1 => get_text, "GET_ATTRIBUTE" 2 => get_truth, "GET_ATTRIBUTE" 3 => get_time,
+    "GET_ATTRIBUTE" 4 => get_count,
     "COPY_JOB" 1 => copy_job,
     "GENERATE_JOB_NAME" 1 => generate_job_name,
     "EVALUATE_CALENDAR_STRING" 1 => evaluate_calendar_string,
@@ -250,13 +256,28 @@ fn reset_argument<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     call(c, request)
 }
 
+/// COMMIT_SEMANTICS: whether an error undoes the work on the names before it.
+fn is_one_unit(a: &Args<'_>, at: usize) -> Run<bool> {
+    match a.text(at).to_uppercase().as_str() {
+        "STOP_ON_FIRST_ERROR" | "" => Ok(false),
+        "TRANSACTIONAL" => Ok(true),
+        "ABSORB_ERRORS" => Err(Ora::unsupported().into()),
+        other => Err(Ora::with(27465, &[&other, &"COMMIT_SEMANTICS"]).into()),
+    }
+}
+
 fn enable<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     let names = required(&c.a, 0, "NAME")?;
-    call(c, SchedulerRequest::Enable { names })
+    let one_unit = is_one_unit(&c.a, 1)?;
+    call(c, SchedulerRequest::Enable { names, one_unit })
 }
 
 fn disable<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    let request = SchedulerRequest::Disable { names: required(&c.a, 0, "NAME")?, force: c.a.flag(1) };
+    let request = SchedulerRequest::Disable {
+        names: required(&c.a, 0, "NAME")?,
+        force: c.a.flag(1),
+        one_unit: is_one_unit(&c.a, 2)?,
+    };
     call(c, request)
 }
 
@@ -266,12 +287,15 @@ fn run_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 }
 
 fn stop_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    if is_one_unit(&c.a, 2)? {
+        return Err(Ora::with(27465, &[&"TRANSACTIONAL", &"COMMIT_SEMANTICS"]).into());
+    }
     let request = SchedulerRequest::Stop { names: required(&c.a, 0, "JOB_NAME")?, force: c.a.flag(1) };
     call(c, request)
 }
 
-fn drop_of<W: World>(c: &mut Call<'_, W>, kind: SchedulerKind, attribute: &str) -> Run<()> {
-    let request = SchedulerRequest::Drop { kind, names: required(&c.a, 0, attribute)?, force: c.a.flag(1) };
+fn drop_of<W: World>(c: &mut Call<'_, W>, kind: SchedulerKind, attribute: &str, one_unit: bool) -> Run<()> {
+    let request = SchedulerRequest::Drop { kind, names: required(&c.a, 0, attribute)?, force: c.a.flag(1), one_unit };
     call(c, request)
 }
 
@@ -279,15 +303,16 @@ fn drop_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     if c.a.flag(2) {
         return Err(Ora::unsupported().into());
     }
-    drop_of(c, SchedulerKind::Job, "JOB_NAME")
+    let one_unit = is_one_unit(&c.a, 3)?;
+    drop_of(c, SchedulerKind::Job, "JOB_NAME", one_unit)
 }
 
 fn drop_program<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    drop_of(c, SchedulerKind::Program, "PROGRAM_NAME")
+    drop_of(c, SchedulerKind::Program, "PROGRAM_NAME", false)
 }
 
 fn drop_schedule<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    drop_of(c, SchedulerKind::Schedule, "SCHEDULE_NAME")
+    drop_of(c, SchedulerKind::Schedule, "SCHEDULE_NAME", false)
 }
 
 fn change_attribute<W: World>(c: &mut Call<'_, W>, value: Value) -> Run<()> {
@@ -311,12 +336,36 @@ fn set_attribute_null<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     change_attribute(c, Value::Null)
 }
 
-fn get_attribute<W: World>(c: &mut Call<'_, W>) -> Run<()> {
-    let request =
-        SchedulerRequest::GetAttribute { name: required(&c.a, 0, "NAME")?, attribute: required(&c.a, 1, "ATTRIBUTE")? };
-    let value = c.w.scheduler(&request)?;
+/// GET_ATTRIBUTE into a variable: `convert` refuses the values that are not of its type.
+fn get_attribute<W: World>(c: &mut Call<'_, W>, convert: impl Fn(Value) -> Option<Value>) -> Run<()> {
+    let attribute = required(&c.a, 1, "ATTRIBUTE")?;
+    let request = SchedulerRequest::GetAttribute { name: required(&c.a, 0, "NAME")?, attribute: attribute.clone() };
+    let value = match c.w.scheduler(&request)? {
+        Value::Null => Value::Null,
+        value => convert(value).ok_or_else(|| Ora::with(27467, &[&attribute.to_uppercase()]))?,
+    };
     c.a.set(2, value);
     Ok(())
+}
+
+fn get_text<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    get_attribute(c, |value| match value {
+        Value::Text(_) => Some(value),
+        Value::Number(n) => Some(Value::text(n.to_string())),
+        _ => None,
+    })
+}
+
+fn get_truth<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    get_attribute(c, |value| matches!(value, Value::Boolean(_)).then_some(value))
+}
+
+fn get_time<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    get_attribute(c, |value| matches!(value, Value::Timestamp(_)).then_some(value))
+}
+
+fn get_count<W: World>(c: &mut Call<'_, W>) -> Run<()> {
+    get_attribute(c, |value| matches!(value, Value::Number(_)).then_some(value))
 }
 
 fn copy_job<W: World>(c: &mut Call<'_, W>) -> Run<()> {

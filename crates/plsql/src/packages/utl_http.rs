@@ -20,5 +20,5 @@ package! {
 
 /// ORA-29273 with ORA-24247, as for a user without an access control list.
 fn refuse<W: World>(_: &mut Call<'_, W>) -> Run<Value> {
-    Err(Ora::user(29273, "HTTP request failed").because(Ora::new(24247)).into())
+    Err(Ora::new(29273).because(Ora::new(24247)).into())
 }

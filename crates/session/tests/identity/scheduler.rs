@@ -114,6 +114,8 @@ fn programs_and_schedules() {
          u> select argument_name || argument_type || default_value from user_scheduler_program_args order by argument_position => NNUMBER3; SVARCHAR2
          u> begin dbms_scheduler.create_schedule('sc', repeat_interval => 'FREQ=WEEKLY;BYDAY=MON'); end; => ok
          u> begin dbms_scheduler.create_schedule('s2', repeat_interval => 'FREQ=WEEKLY;BYDAY=XXX'); end; => ORA-27416
+         u> begin dbms_scheduler.create_schedule('s2', repeat_interval => 'sysdate + 1'); end; => ORA-27418
+         u> begin dbms_scheduler.set_attribute('sc', 'repeat_interval', 'sysdate + 1'); end; => ORA-27418
          u> begin dbms_scheduler.create_job('j', program_name => 'pr', schedule_name => 'sc'); end; => ok
          u> begin dbms_scheduler.create_job('j2', program_name => 'nope', schedule_name => 'sc'); end; => ORA-27476: \"U\".\"NOPE\" does not exist
          u> begin dbms_scheduler.enable('j'); end; => ORA-27457
@@ -190,8 +192,12 @@ fn a_failed_call_changes_nothing_and_a_trigger_may_not_call() {
         "sys> grant create job, create table, create trigger to u => ok
          u> create table t (n number) => ok
          u> begin dbms_scheduler.create_job(job_name => 'a', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ok
-         u> begin dbms_scheduler.drop_job('a,b'); end; => ORA-27475
-         u> select count(*) from user_scheduler_jobs => 1
+         u> begin dbms_scheduler.create_job(job_name => 'c', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ok
+         u> begin dbms_scheduler.drop_job('a,b', commit_semantics => 'transactional'); end; => ORA-27475
+         u> begin dbms_scheduler.drop_job('a,b', commit_semantics => 'ABSORB_ERRORS'); end; => ORA-03001
+         u> begin dbms_scheduler.enable('a', 'HOPE'); end; => ORA-27465
+         u> begin dbms_scheduler.drop_job('c,b,a'); end; => ORA-27475
+         u> select job_name from user_scheduler_jobs => A
          u> create trigger g after insert on t begin dbms_scheduler.drop_job('a'); end; => ok
          u> insert into t values (1) => ORA-04092
          u> select count(*) from user_scheduler_jobs => 1",
@@ -254,8 +260,108 @@ fn alerts_reach_registered_sessions_at_the_commit() {
          x> begin dbms_alert.signal('b', null); rollback; dbms_alert.signal('b', null); commit; end; => ok
          u> begin dbms_alert.remove('a'); end; => ok
          u> {wait} => B//0
+         x> begin dbms_alert.signal('b', 'one'); commit; dbms_alert.signal('b', 'two'); end; => ok
+         u> {wait} => //1
+         x> commit => ok
+         u> {wait} => B/two/0
          u> begin dbms_alert.removeall; end; => ok
          u> {wait} => ORA-20000
          x> begin dbms_output.enable; dbms_output.put_line(utl_http.request('http://localhost')); end; => ORA-29273 & ORA-24247"
     ));
+}
+
+#[test]
+fn an_expression_without_a_value_breaks_its_job() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    db.play(
+        "sys> grant create job, create procedure to u => ok
+         u> create function f return date as begin raise program_error; end; => ok
+         u> begin dbms_scheduler.create_job(job_name => 'j', job_type => 'PLSQL_BLOCK', job_action => 'null;', repeat_interval => 'f', enabled => true); end; => ok",
+    );
+    assert!(db.run_scheduled("J").contains("ORA-06501"));
+    let state = "u> select state || enabled || failure_count from user_scheduler_jobs => BROKENFALSE1";
+    db.play(&format!(
+        "{state}
+         u> begin dbms_scheduler.set_attribute('j', 'repeat_interval', 'sysdate - 1'); dbms_scheduler.enable('j'); end; => ok"
+    ));
+    assert!(db.run_scheduled("J").contains("ORA-27419"));
+    db.play(state);
+}
+
+#[test]
+fn attributes_have_types() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    let get = |kind: &str, attribute: &str, shown: &str| {
+        format!(
+            "u> declare v {kind}; begin dbms_output.enable; dbms_scheduler.get_attribute('j', '{attribute}', v); dbms_output.put_line({shown}); end;"
+        )
+    };
+    db.play(&format!(
+        "sys> grant create job to u => ok
+         u> begin dbms_scheduler.create_job('J', 'PLSQL_BLOCK', 'null;', 0, systimestamp + 1, 'FREQ=DAILY', null, 'DEFAULT_JOB_CLASS', true); end; => ok
+         u> begin dbms_scheduler.set_attribute('j', 'max_runs', 3); dbms_scheduler.set_attribute('j', 'end_date', sysdate + 9); dbms_scheduler.set_attribute('j', 'start_date', date '2024-05-01'); dbms_scheduler.set_attribute('j', 'start_date', timestamp '2024-05-02 00:00:00'); end; => ok
+         u> begin dbms_scheduler.set_attribute('j', 'start_date', systimestamp); dbms_scheduler.set_attribute('j', 'start_date', localtimestamp); end; => ok
+         u> begin dbms_scheduler.set_attribute('j', 'comments', date '2024-05-01'); end; => ORA-27467
+         {} => 3
+         {} => 3
+         {} => TRUE
+         {} => ORA-27467
+         {} => ORA-27467
+         {} => ORA-27467
+         {} => ORA-06502",
+        get("varchar2(9)", "max_runs", "v"),
+        get("pls_integer", "max_runs", "v"),
+        get("boolean", "enabled", "case when v then 'TRUE' end"),
+        get("varchar2(9)", "enabled", "v"),
+        get("boolean", "repeat_interval", "case when v then 'TRUE' end"),
+        get("timestamp with time zone", "repeat_interval", "v"),
+        get("varchar2(2)", "repeat_interval", "v"),
+    ));
+}
+
+#[test]
+fn frequencies_below_a_day_have_the_repeated_hour_twice() {
+    let mut db = Db::new();
+    let next = |calendar: &str, after: &str| {
+        format!(
+            "sys> declare n timestamp with time zone; begin dbms_output.enable; dbms_scheduler.evaluate_calendar_string('{calendar}', timestamp '2024-10-20 00:10:00 Europe/Berlin', timestamp '{after} UTC' at time zone 'Europe/Berlin', n); dbms_output.put_line(to_char(sys_extract_utc(n), 'YYYY-MM-DD HH24:MI:SS')); end;"
+        )
+    };
+    // Summer time ends on 27 October at 01:00 UTC.
+    let cases = [
+        ("FREQ=HOURLY", "2024-10-26 23:10:00", "2024-10-27 00:10:00"),
+        ("FREQ=HOURLY", "2024-10-27 00:10:00", "2024-10-27 01:10:00"),
+        ("FREQ=HOURLY", "2024-10-27 01:10:00", "2024-10-27 02:10:00"),
+        ("FREQ=MINUTELY", "2024-10-27 00:30:00", "2024-10-27 00:31:00"),
+        ("FREQ=MINUTELY", "2024-10-27 00:59:00", "2024-10-27 01:00:00"),
+        ("FREQ=MINUTELY", "2024-10-27 01:30:00", "2024-10-27 01:31:00"),
+        ("FREQ=MINUTELY", "2024-03-31 00:59:00", "2024-10-19 22:10:00"),
+        ("FREQ=DAILY;BYHOUR=2", "2024-10-26 22:00:00", "2024-10-27 01:10:00"),
+        ("FREQ=DAILY;BYHOUR=2", "2024-10-27 01:10:00", "2024-10-28 01:10:00"),
+    ];
+    for (calendar, after, wanted) in cases {
+        db.play(&format!("{} => {wanted}", next(calendar, after)));
+    }
+}
+
+#[test]
+fn a_job_that_raises_ora_00028_has_failed_and_a_read_only_one_succeeds() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    let create = |name: &str, action: &str| {
+        format!(
+            "u> begin dbms_scheduler.create_job(job_name => '{name}', job_type => 'PLSQL_BLOCK', job_action => '{action}', enabled => true); end; => ok"
+        )
+    };
+    db.play("sys> grant create job to u => ok");
+    db.play(&create("a", "declare e exception; pragma exception_init(e, -28); begin raise e; end;"));
+    db.play(&create("b", "set transaction read only;"));
+    assert!(db.run_scheduled("A").contains("ORA-00028"));
+    assert_eq!(db.run_scheduled("B"), "done");
+    db.play(
+        "u> select job_name || status || error# from user_scheduler_job_run_details order by 1 => AFAILED28; BSUCCEEDED0
+         u> select count(*) from user_scheduler_jobs => 0",
+    );
 }

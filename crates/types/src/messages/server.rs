@@ -1452,6 +1452,7 @@ pub(super) const MESSAGES: &[(u32, &str)] = &[
     (29253, "Invalid count argument passed to procedure dbms_sql.define_array"),
     (29257, "host %s unknown"),
     (29261, "bad argument"),
+    (29273, "HTTP request failed"),
     (29278, "SMTP transient error: %s"),
     (29280, "invalid directory object"),
     (29281, "invalid mode"),
