@@ -25,13 +25,7 @@ fn tree_of(lob: &StoredLob, cx: &ExecCtx<'_>) -> Result<Index> {
 }
 
 /// Calls `f` with the key and the bytes of each part as of `seen`, in order.
-fn each_part(
-    lob: &StoredLob,
-    tree: &Index,
-    seen: &Snapshot,
-    cx: &ExecCtx<'_>,
-    f: &mut TakePart<'_>,
-) -> Result<()> {
+fn each_part(lob: &StoredLob, tree: &Index, seen: &Snapshot, cx: &ExecCtx<'_>, f: &mut TakePart<'_>) -> Result<()> {
     let (low, high) = (lob.key(0), lob.key(u32::MAX));
     let mut scan = RowScan::new();
     scan.start(tree, seen, Bound::Included(&low), Bound::Included(&high), false);
