@@ -1,4 +1,4 @@
-//! LOBs in segments of their own (E55).
+//! LOBs in segments of their own (E37).
 //!
 //! The segment of a LOB column is a tree of rows (`btree::RowTable`). The key of a row is the number of the LOB and
 //! that of the part, the row has the bytes of the part. So undo, redo, consistent reads and recovery are those of

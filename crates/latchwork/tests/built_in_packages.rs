@@ -237,6 +237,12 @@ fn bfiles_are_read_through_directories_that_the_administrator_names() {
     let open = |place: &str, name: &str| {
         format!("declare f bfile := bfilename('{place}', '{name}'); begin dbms_lob.fileopen(f); end;")
     };
+    // A procedure with the rights of its owner gives its caller no file.
+    run(&mut a, &format!("create procedure opens as {}", open("D", "x.txt").trim_start_matches("declare")));
+    run(&mut a, "grant execute on opens to bb");
+    run(&mut b, "begin ba.opens; end;");
+    let read = "declare n integer := 3; r raw(9); begin dbms_lob.read(bfilename('D', 'x.txt'), n, 1, r); end;";
+    assert!(refused(&mut b, read).contains("ORA-22289"));
     assert!(refused(&mut a, &open("E", "y.txt")).contains("ORA-22286"));
     assert!(refused(&mut a, &open("NONE", "x.txt")).contains("ORA-22285"));
     assert!(refused(&mut a, &open("d", "x.txt")).contains("ORA-22285"));

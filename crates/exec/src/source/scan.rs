@@ -348,6 +348,7 @@ impl Scan {
                     return Err(Ora::internal("VERSIONS BETWEEN without bounds"));
                 };
                 let between = crate::flashback::between(*versions, table, m, cx)?;
+                self.moment = Some(committed_by(between.high));
                 scan.start(cx.shared.heap, cx.p, heap, between)?;
             }
             (Path::Cluster(scan), Storage::Cluster(c, _)) => scan.start(cx.shared.clusters, cx.p, &snapshot, c)?,
@@ -473,14 +474,8 @@ impl Scan {
         let (rowid, bytes) = match &mut self.path {
             Path::Versions(scan) => {
                 let Some(version) = scan.next(cx.shared.heap, cx.p)? else { return Ok(false) };
-                decode(
-                    &version.row,
-                    At::Rowid(version.rowid),
-                    (&self.columns, self.rowid),
-                    self.moment.as_ref(),
-                    m,
-                    cx,
-                )?;
+                let seen = last_moment(&version).or(self.moment);
+                decode(&version.row, At::Rowid(version.rowid), (&self.columns, self.rowid), seen.as_ref(), m, cx)?;
                 for (pseudo, reg) in &self.pseudos {
                     let value = pseudo_of(*pseudo, &version, cx);
                     m.put(*reg, value);
@@ -653,6 +648,20 @@ fn seen_as_of(moment: &Option<Snapshot>, m: &Machine) -> Snapshot {
 
 fn scn_value(scn: types::Scn) -> Value {
     Value::Number(types::Number::from_i128(scn.0.into()))
+}
+
+/// What was committed by a moment.
+fn committed_by(scn: types::Scn) -> Snapshot {
+    Snapshot { scn, xid: None, own: None, serializable: false }
+}
+
+/// The last moment at which a version was the row, for LOBs that are stored apart; `None` for one that still is.
+fn last_moment(version: &Version) -> Option<Snapshot> {
+    let replaced = match version.made {
+        Some((scn, _, Operation::Delete)) => Some(scn),
+        _ => version.end,
+    };
+    replaced.map(|scn| committed_by(types::Scn(scn.0.saturating_sub(1))))
 }
 
 /// A pseudo-column of a version.

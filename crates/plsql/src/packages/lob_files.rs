@@ -1,7 +1,8 @@
 //! The subprograms of DBMS_LOB for BFILEs.
 //!
 //! A file is opened with the rights of the user in force, by the rules of UTL_FILE. It stays open for the session,
-//! under the names in its locator, until it is closed.
+//! under the names in its locator, until it is closed, for the user who opened it: a procedure with the rights of its
+//! owner gives its caller no file that the caller may not open.
 
 use super::charset::Charset;
 use super::directories::{Refused, find};
@@ -24,10 +25,20 @@ const BUFFER_MAX: usize = 32_767;
 /// Bytes read at once when a file is searched or compared.
 const PART: usize = 256 * 1024;
 
-/// The open files of a session, by locator.
+/// The open files of a session, by the user in force when they were opened and by locator.
 #[derive(Default)]
 struct Files {
-    open: HashMap<Vec<u8>, File>,
+    open: HashMap<Key, File>,
+}
+
+type Key = (String, Vec<u8>);
+
+/// The key of a file that the user in force opens or has opened.
+fn key<W: World>(w: &mut W, locator: Vec<u8>) -> Result<Key> {
+    match super::sql_cursors::current_user(w)? {
+        Value::Text(user) => Ok((user, locator)),
+        _ => Err(Ora::internal("no current user")),
+    }
 }
 
 fn failed(operation: &str, e: &std::io::Error) -> Ora {
@@ -68,12 +79,13 @@ fn opened<W: World>(w: &mut W, locator: &[u8], operation: &str) -> Result<File> 
 ///
 /// # Errors
 /// ORA-22289 for a file that is not open.
-fn with<W: World, R>(c: &Call<'_, W>, at: usize, f: impl FnOnce(&File) -> Result<R>) -> Result<R> {
-    with_open::<W, R>(c.s, &locator(&c.a, at)?, f)
+fn with<W: World, R>(c: &mut Call<'_, W>, at: usize, f: impl FnOnce(&File) -> Result<R>) -> Result<R> {
+    let key = key(c.w, locator(&c.a, at)?)?;
+    with_open::<W, R>(c.s, &key, f)
 }
 
-fn with_open<W: World, R>(s: &Plsql<W::Cursor>, locator: &[u8], f: impl FnOnce(&File) -> Result<R>) -> Result<R> {
-    s.with_own(|files: &mut Files| match files.open.get(locator) {
+fn with_open<W: World, R>(s: &Plsql<W::Cursor>, key: &Key, f: impl FnOnce(&File) -> Result<R>) -> Result<R> {
+    s.with_own(|files: &mut Files| match files.open.get(key) {
         Some(file) => f(file),
         None => Err(Ora::with(22289, &[&"FILEREAD"])),
     })
@@ -106,18 +118,19 @@ pub(super) fn open<W: World>(c: &mut Call<'_, W>) -> Run<()> {
         return Err(wrong(2).into());
     }
     let locator = locator(&c.a, 0)?;
-    let is_full = c.s.with_own(|files: &mut Files| files.open.len() >= FILES_MAX && !files.open.contains_key(&locator));
+    let key = key(c.w, locator.clone())?;
+    let is_full = c.s.with_own(|files: &mut Files| files.open.len() >= FILES_MAX && !files.open.contains_key(&key));
     if is_full {
         return Err(Ora::new(22290).into());
     }
     let file = opened(c.w, &locator, "FILEOPEN")?;
-    c.s.with_own(|files: &mut Files| files.open.insert(locator, file));
+    c.s.with_own(|files: &mut Files| files.open.insert(key, file));
     Ok(())
 }
 
 pub(super) fn close<W: World>(c: &mut Call<'_, W>, operation: &str) -> Run<()> {
-    let locator = locator(&c.a, 0)?;
-    match c.s.with_own(|files: &mut Files| files.open.remove(&locator)) {
+    let key = key(c.w, locator(&c.a, 0)?)?;
+    match c.s.with_own(|files: &mut Files| files.open.remove(&key)) {
         Some(_) => Ok(()),
         None => Err(Ora::with(22289, &[&operation]).into()),
     }
@@ -129,8 +142,8 @@ pub(super) fn close_all<W: World>(c: &mut Call<'_, W>) -> Run<()> {
 }
 
 pub(super) fn is_open<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
-    let locator = locator(&c.a, 0)?;
-    Ok(count(usize::from(c.s.with_own(|files: &mut Files| files.open.contains_key(&locator)))))
+    let key = key(c.w, locator(&c.a, 0)?)?;
+    Ok(count(usize::from(c.s.with_own(|files: &mut Files| files.open.contains_key(&key)))))
 }
 
 pub(super) fn exists<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
@@ -156,7 +169,8 @@ pub(super) fn get_length<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
         return Ok(Value::Null);
     }
     let locator = locator(&c.a, 0)?;
-    let known = c.s.with_own(|files: &mut Files| files.open.get(&locator).map(|file| length_of(file, "GETLENGTH")));
+    let key = key(c.w, locator.clone())?;
+    let known = c.s.with_own(|files: &mut Files| files.open.get(&key).map(|file| length_of(file, "GETLENGTH")));
     let length = match known {
         Some(length) => length?,
         None => length_of(&opened(c.w, &locator, "GETLENGTH")?, "GETLENGTH")?,
@@ -194,10 +208,9 @@ pub(super) fn instr<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
         Value::Raw(pattern) if !pattern.is_empty() => pattern.clone(),
         _ => return Ok(Value::Null),
     };
-    let locator = locator(&c.a, 0)?;
+    let key = key(c.w, locator(&c.a, 0)?)?;
     let Call { s, w, m: _, a: _ } = c;
-    let found =
-        with_open::<W, _>(s, &locator, |file| find_in(file, &pattern, from as u64, nth, &mut || w.check_cancel()))?;
+    let found = with_open::<W, _>(s, &key, |file| find_in(file, &pattern, from as u64, nth, &mut || w.check_cancel()))?;
     Ok(Value::Number(Number::from_u64(found)))
 }
 
@@ -253,7 +266,7 @@ pub(super) fn compare<W: World>(c: &mut Call<'_, W>) -> Run<Value> {
 ///
 /// # Errors
 /// ORA-22994 for a position beyond the end, ORA-22993 for more bytes than there are, ORA-06502 for more than a LOB has.
-fn loaded<W: World>(c: &Call<'_, W>, from: usize) -> Result<Vec<u8>> {
+fn loaded<W: World>(c: &mut Call<'_, W>, from: usize) -> Result<Vec<u8>> {
     /// LOBMAXSIZE is greater than every `i64`, so that [`amount`] returns this.
     const ALL: usize = usize::MAX;
     let wanted = amount(&c.a, 2)?;
