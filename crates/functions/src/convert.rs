@@ -6,8 +6,8 @@ use crate::text::text;
 use std::borrow::Cow;
 use types::{DataType, IntervalDs, IntervalYm, Nls, Number, Ora, Result, Timestamp, Value, format};
 
-/// Splits an unquoted value from the settings after it. The name of a language or territory may have blanks, so that the
-/// value ends before the next `NLS_`.
+/// Splits an unquoted value from the settings after it. The name of a language or territory may have blanks, so that
+/// the value ends before the next `NLS_`.
 fn unquoted(text: &str) -> (&str, &str) {
     let ends = text.match_indices(' ').map(|(at, _)| at);
     let mut ends = ends.filter(|at| text[*at..].trim_start().get(..4).is_some_and(|s| s.eq_ignore_ascii_case("NLS_")));

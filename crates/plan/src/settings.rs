@@ -1,8 +1,8 @@
 //! Whether a value depends on the session's time zone or date formats.
 //!
 //! Index keys, virtual columns and check conditions are the same for all sessions, so they must not depend on session
-//! settings: a session with other settings would look for a row's entries in the wrong place. Check conditions may depend
-//! on NLS_DATE_LANGUAGE and NLS_TERRITORY, as in Oracle: nothing looks for a row by them.
+//! settings: a session with other settings would look for a row's entries in the wrong place. Check conditions may
+//! depend on NLS_DATE_LANGUAGE and NLS_TERRITORY, as in Oracle: nothing looks for a row by them.
 //!
 //! NLS_NUMERIC_CHARACTERS is allowed, as in Oracle, although conversions between numbers and texts use it.
 

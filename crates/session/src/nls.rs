@@ -3,8 +3,8 @@
 use params::{Param, SessionParams};
 use types::{LANGUAGES, Language, Nls, TERRITORIES, Territory, TimeZone};
 
-/// The value of an NLS parameter; for a parameter that is not set, the value of the language or the territory. A language
-/// or territory of the session hides the instance's values of the parameters that it determines.
+/// The value of an NLS parameter; for a parameter that is not set, the value of the language or the territory. A
+/// language or territory of the session hides the instance's values of the parameters that it determines.
 pub fn effective(params: &SessionParams, param: Param) -> String {
     let sources = [Param::NlsLanguage, Param::NlsTerritory];
     let source = sources.into_iter().find(|source| source.derived().contains(&param));
