@@ -342,7 +342,7 @@ fn add_check(
     let (owner, columns) = (on.table.owner_id, &on.table.columns);
     crate::one_row::check_condition(work, owner, columns, condition)?;
     let whole = ("case when ", condition, " then 1 end");
-    if crate::one_row::depends_on_settings(work, owner, columns, whole)? {
+    if crate::one_row::depends_on_settings(work, owner, columns, whole, false)? {
         return Err(Ora::new(2436).at(condition.pos.0));
     }
     let id = work.host.parts().dict.shared().next_constraint();

@@ -187,7 +187,7 @@ pub fn check_computed(
             None => return Err(invalid(&call.name)),
         }
     }
-    let mut depends = one_row::depends_on_settings(work, owner, columns, ("", expr, ""))?;
+    let mut depends = one_row::depends_on_settings(work, owner, columns, ("", expr, ""), true)?;
     if let Some(ty) = ty.filter(|ty| ty.is_datetime() || ty.is_text()) {
         let from = one_row::type_of(work, owner, columns, expr)?;
         depends |= plan::conversion_depends_on_settings(&from, ty);

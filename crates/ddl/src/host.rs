@@ -103,10 +103,10 @@ pub trait Host {
         let _ = (owner, path, args);
         Ok(None)
     }
-    /// Whether the result of a query depends on the session's time zone or date formats, with the names and privileges
-    /// of `owner`.
-    fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
-        let _ = (query, owner);
+    /// Whether the result of a query depends on the session's time zone or date formats, or with `language` on its date
+    /// language or territory; with the names and privileges of `owner`.
+    fn depends_on_settings(&mut self, query: &Query, owner: UserId, language: bool) -> Result<bool> {
+        let _ = (query, owner, language);
         Ok(false)
     }
     /// The objects of other users that a view's query uses, with the names and privileges of the view's owner.

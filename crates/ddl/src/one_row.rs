@@ -22,7 +22,7 @@ fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
 }
 
 /// Whether an expression over a row of these columns, of a table of `owner`, depends on the session's time zone or date
-/// formats.
+/// formats; with `language`, also on its date language and territory.
 ///
 /// # Errors
 /// Those of its compilation.
@@ -31,6 +31,7 @@ pub fn depends_on_settings(
     owner: UserId,
     columns: &[ColumnDef],
     (before, expr, after): (&str, &Expr, &str),
+    language: bool,
 ) -> Result<bool> {
     let row = one_row(columns, expr);
     // With two rows only the types of the columns are known, not their values.
@@ -39,7 +40,7 @@ pub fn depends_on_settings(
         None => row,
     };
     let query = sql::parse_query(&format!("select {before}{expr}{after} x from {row}"))?;
-    work.host.depends_on_settings(&query, owner).map_err(|e| e.at(expr.pos.0))
+    work.host.depends_on_settings(&query, owner, language).map_err(|e| e.at(expr.pos.0))
 }
 
 /// Compiles a condition over a row of these columns, of a table of `owner`.

@@ -150,6 +150,7 @@ impl SessionState {
         (&n.language, &n.territory, &n.currency, &n.iso_currency, &n.date_format, &n.timestamp_format)
             .hash(&mut hasher);
         (&n.timestamp_tz_format, &n.date_language, n.decimal, n.group, &n.sort, &n.comp).hash(&mut hasher);
+        (&n.dual_currency, &n.iso_territory).hash(&mut hasher);
         (n.zone, n.error_on_overlap).hash(&mut hasher);
         self.nls_fingerprint = hasher.finish();
     }

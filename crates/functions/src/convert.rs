@@ -6,6 +6,15 @@ use crate::text::text;
 use std::borrow::Cow;
 use types::{DataType, IntervalDs, IntervalYm, Nls, Number, Ora, Result, Timestamp, Value, format};
 
+/// Splits an unquoted value from the settings after it. The name of a language or territory may have blanks, so that
+/// the value ends before the next `NLS_`.
+fn unquoted(text: &str) -> (&str, &str) {
+    let ends = text.match_indices(' ').map(|(at, _)| at);
+    let mut ends = ends.filter(|at| text[*at..].trim_start().get(..4).is_some_and(|s| s.eq_ignore_ascii_case("NLS_")));
+    let (value, after) = text.split_at(ends.next().unwrap_or(text.len()));
+    (value.trim_end(), after)
+}
+
 /// The session's settings, overridden by those of an `'NLS_…=…'` argument.
 fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
     let Some(arg) = args.get(2) else { return Ok(Cow::Borrowed(ctx.nls)) };
@@ -17,7 +26,7 @@ fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
         let tail = tail.trim_start();
         let (value, after) = match tail.strip_prefix('\'') {
             Some(quoted) => quoted.split_once('\'').ok_or_else(|| Ora::new(12702))?,
-            None => tail.split_once(' ').unwrap_or((tail, "")),
+            None => unquoted(tail),
         };
         match name.trim().to_ascii_uppercase().as_str() {
             "NLS_NUMERIC_CHARACTERS" => {
@@ -29,14 +38,15 @@ fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
                     _ => return Err(Ora::new(12702)),
                 }
             }
-            "NLS_CURRENCY" | "NLS_DUAL_CURRENCY" => nls.currency = value.to_owned(),
+            "NLS_CURRENCY" => nls.currency = value.to_owned(),
+            "NLS_DUAL_CURRENCY" => nls.dual_currency = value.to_owned(),
+            "NLS_CALENDAR" if value.eq_ignore_ascii_case("GREGORIAN") => {}
             "NLS_ISO_CURRENCY" => {
                 nls.iso_currency = types::iso_currency(value).ok_or_else(|| Ora::new(12702))?.to_owned();
             }
             "NLS_DATE_LANGUAGE" => {
-                if !["AMERICAN", "ENGLISH"].iter().any(|name| name.eq_ignore_ascii_case(value)) {
-                    return Err(Ora::new(12702));
-                }
+                let language = types::Language::named(value.trim()).ok_or_else(|| Ora::new(12702))?;
+                nls.date_language = language.name.to_owned();
             }
             _ => return Err(Ora::new(12702)),
         }

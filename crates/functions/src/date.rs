@@ -160,9 +160,8 @@ pub(crate) fn last_day(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     Ok(())
 }
 
-const DAYS: [&str; 7] = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
-
-/// Returns 1 for Sunday to 7, from a number or from a name, of which only the first three letters count.
+/// Returns 1 for Sunday to 7, from a number or from a name in NLS_DATE_LANGUAGE: letters after its abbreviation do
+/// not count.
 fn day_of_week(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<u32>> {
     if let Value::Number(_) = arg {
         return match count(ctx, arg)? {
@@ -171,8 +170,9 @@ fn day_of_week(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<u32>> {
         };
     }
     let Some(name) = text(ctx, arg)? else { return Ok(None) };
-    let name = name.trim().to_ascii_uppercase();
-    let at = DAYS.iter().position(|day| name.starts_with(&day[..3]));
+    let (name, language) = (name.trim(), ctx.nls.names());
+    let find = |names: &[&str]| names.iter().position(|day| language.begins(name, day).is_some());
+    let at = find(&language.days).or_else(|| find(&language.short_days));
     at.map(|at| Some(at as u32 + 1)).ok_or_else(|| Ora::new(1846))
 }
 
@@ -273,7 +273,7 @@ fn unit(ctx: &FnCtx<'_>, args: &[Value]) -> Result<Option<String>> {
 }
 
 /// The start of the unit that contains a date, and that of the next unit.
-fn bounds(date: Date, unit: &str) -> Result<(Date, Date)> {
+fn bounds(date: Date, unit: &str, nls: &types::Nls) -> Result<(Date, Date)> {
     let f = date.fields();
     let days = |from: Date, n: i64| from.add_seconds(n * DAY_SECONDS);
     let from_ymd = |year: i32, month: u32| Date::from_ymd(year.min(9999), month, 1);
@@ -288,7 +288,7 @@ fn bounds(date: Date, unit: &str) -> Result<(Date, Date)> {
         "IW" => days(date.midnight(), -i64::from((date.day_of_week() + 5) % 7))?,
         "W" => days(date.midnight(), -weekday(date.first_of_month()))?,
         "DDD" | "DD" | "J" => date.midnight(),
-        "DAY" | "DY" | "D" => days(date.midnight(), 1 - i64::from(date.day_of_week()))?,
+        "DAY" | "DY" | "D" => days(date.midnight(), 1 - i64::from(nls.place().day_of_week(date.day_of_week())))?,
         "HH" | "HH12" | "HH24" => date.add_seconds(-i64::from(date.second_of_day() % 3600))?,
         "MI" => date.add_seconds(-i64::from(f.second))?,
         _ => return Err(Ora::new(1898)),
@@ -315,7 +315,7 @@ fn iso_year(year: i32) -> Result<Date> {
 
 pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Some(date), Some(unit)) = (args[0].to_date(ctx.nls)?, unit(ctx, args)?) else { return null(out) };
-    *out = Value::Date(bounds(date, &unit)?.0);
+    *out = Value::Date(bounds(date, &unit, ctx.nls)?.0);
     Ok(())
 }
 
@@ -323,7 +323,7 @@ pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 /// other unit.
 pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Some(date), Some(unit)) = (args[0].to_date(ctx.nls)?, unit(ctx, args)?) else { return null(out) };
-    let (start, end) = bounds(date, &unit)?;
+    let (start, end) = bounds(date, &unit, ctx.nls)?;
     let f = date.fields();
     let up = match unit.as_str() {
         "SYYYY" | "YYYY" | "YEAR" | "SYEAR" | "YYY" | "YY" | "Y" => f.month >= 7,

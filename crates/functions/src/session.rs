@@ -60,7 +60,7 @@ fn common(ctx: &FnCtx<'_>, parameter: &str, out: &mut String) -> bool {
         }
         "CURRENT_SCHEMA" => out.push_str(session.schema()),
         "SID" => write!(out, "{}", session.sid()).expect("writing to a String does not fail"),
-        "LANG" => out.push_str("US"),
+        "LANG" => out.push_str(nls.short_language()),
         "LANGUAGE" => {
             write!(out, "{}_{}.AL32UTF8", nls.language, nls.territory).expect("writing to a String does not fail")
         }

@@ -349,6 +349,25 @@ impl Param {
         self.def().name
     }
 
+    /// The parameters whose default comes from this one.
+    pub fn derived(self) -> &'static [Param] {
+        match self {
+            Param::NlsLanguage => &[Param::NlsDateLanguage, Param::NlsSort],
+            Param::NlsTerritory => &[
+                Param::NlsDateFormat,
+                Param::NlsTimestampFormat,
+                Param::NlsTimestampTzFormat,
+                Param::NlsTimeFormat,
+                Param::NlsTimeTzFormat,
+                Param::NlsNumericCharacters,
+                Param::NlsCurrency,
+                Param::NlsIsoCurrency,
+                Param::NlsDualCurrency,
+            ],
+            _ => &[],
+        }
+    }
+
     /// Finds a parameter by name; case does not matter.
     pub fn find(name: &str) -> Option<Param> {
         PARAMS.iter().find(|d| d.name.eq_ignore_ascii_case(name)).map(|d| d.param)

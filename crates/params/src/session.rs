@@ -55,6 +55,10 @@ impl SessionParams {
         }
         let value = normalise(param.def(), raw)?;
         check_nls(param, &value)?;
+        // A new language or territory brings its own defaults, which replace earlier values of the session.
+        for derived in param.derived() {
+            self.own[*derived as usize] = None;
+        }
         self.own[param as usize] = Some(value.clone());
         Ok((param, value))
     }

@@ -4,7 +4,7 @@
 //! of its list. The user's text (`yes`, `64M`, `force`) is converted to this form once, here.
 
 use crate::list::{Kind, Param, ParamDef};
-use types::{Facility, Ora, Result};
+use types::{Facility, Language, Ora, Result, Territory};
 
 /// The longest value in bytes.
 pub const MAX_VALUE_LEN: usize = 240;
@@ -94,7 +94,11 @@ pub fn unquote(text: &str) -> &str {
     text
 }
 
-/// Checks NLS values that have a form of their own, or only one supported value.
+/// The languages of which the default of NLS_SORT is BINARY.
+const OF_BINARY_SORT: [&str; 6] =
+    ["AMERICAN", "ENGLISH", "JAPANESE", "KOREAN", "SIMPLIFIED CHINESE", "TRADITIONAL CHINESE"];
+
+/// Checks NLS values that have a form of their own, or a list of supported values.
 ///
 /// NLS_COMP may have any value: LINGUISTIC and ANSI compare by NLS_SORT, which is BINARY.
 ///
@@ -117,8 +121,20 @@ pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
             let fine = c.len() == 2 && c[0] != c[1] && c.iter().all(|c| !c.is_ascii_digit() && !"+-<>".contains(*c));
             if fine { Ok(()) } else { bad() }
         }
-        Param::NlsLanguage | Param::NlsDateLanguage => only("AMERICAN"),
-        Param::NlsTerritory => only("AMERICA"),
+        Param::NlsDateLanguage if Language::named(value).is_some() => Ok(()),
+        Param::NlsTerritory if Territory::named(value).is_some() => Ok(()),
+        Param::NlsIsoCurrency if types::iso_currency(value).is_some() => Ok(()),
+        Param::NlsLanguage if OF_BINARY_SORT.iter().any(|name| name.eq_ignore_ascii_case(value)) => Ok(()),
+        Param::NlsLanguage if Language::named(value).is_some() => {
+            let base = Ora::new(12705);
+            let name = value.to_uppercase();
+            let text = format!(
+                "{}: NLS_LANGUAGE {name} needs a linguistic sort, which this instance lacks; set NLS_DATE_LANGUAGE",
+                base.message()
+            );
+            Err(Ora::from_text(Facility::Ora, 12705, text))
+        }
+        Param::NlsLanguage | Param::NlsDateLanguage | Param::NlsTerritory | Param::NlsIsoCurrency => bad(),
         Param::NlsSort => only("BINARY"),
         Param::NlsCalendar => only("GREGORIAN"),
         _ => Ok(()),

@@ -100,7 +100,11 @@ fn to_char_length(args: &[Expr]) -> u32 {
         _ => None,
     };
     let class = args.first().map(|a| class(&a.ty));
-    if let (Some(Class::Date | Class::Timestamp), Some(len)) = (class, model.and_then(types::format::longest_date)) {
+    // The names of a language in the settings argument may be longer than the English ones.
+    let in_english = |model: &&str| args.len() < 3 || !types::format::names_months_or_days(model);
+    if let (Some(Class::Date | Class::Timestamp), Some(len)) =
+        (class, model.filter(in_english).and_then(types::format::longest_date))
+    {
         return len.max(1);
     }
     match (class, model.map(|model| model.chars().count() as u32)) {

@@ -1,7 +1,8 @@
 //! Whether a value depends on the session's time zone or date formats.
 //!
 //! Index keys, virtual columns and check conditions are the same for all sessions, so they must not depend on session
-//! settings: a session with other settings would look for a row's entries in the wrong place.
+//! settings: a session with other settings would look for a row's entries in the wrong place. Check conditions may
+//! depend on NLS_DATE_LANGUAGE and NLS_TERRITORY, as in Oracle: nothing looks for a row by them.
 //!
 //! NLS_NUMERIC_CHARACTERS is allowed, as in Oracle, although conversions between numbers and texts use it.
 
@@ -9,12 +10,12 @@ use crate::ir::*;
 use types::{DataType, Value, Zone, format};
 
 impl Plan {
-    /// Whether an output column of a query depends on the session's time zone or date formats. Subqueries are not
-    /// examined.
-    pub fn depends_on_settings(&self) -> bool {
+    /// Whether an output column of a query depends on the session's time zone or date formats; with `language`, also on
+    /// its date language and territory. Subqueries are not examined.
+    pub fn depends_on_settings(&self, language: bool) -> bool {
         let PlanBody::Query(query) = &self.body else { return false };
         let mut depends = false;
-        query.out.iter().for_each(|e| e.walk(&mut |e| depends |= node_depends(e)));
+        query.out.iter().for_each(|e| e.walk(&mut |e| depends |= node_depends(e) || language && follows_language(e)));
         depends
     }
 }
@@ -136,6 +137,44 @@ fn function_depends(name: &str, args: &[Expr]) -> bool {
 /// Whether the text of a value in this format depends on the settings.
 fn shown_depends(kind: Kind, format: Option<&Expr>) -> bool {
     kind == Kind::Local || kind.is_datetime() && format.is_none()
+}
+
+/// Whether a value depends on NLS_DATE_LANGUAGE or NLS_TERRITORY.
+fn follows_language(e: &Expr) -> bool {
+    let Node::Func(f, args) = &e.node else { return false };
+    let kind = |at: usize| args.get(at).map_or(Kind::Other, |a| Kind::of(&a.ty));
+    let names = |format: usize| match args.get(format).map(|_| text_of(args.get(format))) {
+        Some(Some(model)) => format::names_months_or_days(model) && !names_language(args.get(format + 1)),
+        Some(None) => true,
+        None => false,
+    };
+    let places = |format: usize| text_of(args.get(format)).is_some_and(format::follows_territory);
+    match f.0.name {
+        "TO_CHAR" | "TO_NCHAR" => kind(0).is_datetime() && (names(1) || places(1)),
+        functions::TO_CHAR_OF_DIGITS => kind(0).is_datetime() && (names(3) || places(3)),
+        "TO_DATE" | "TO_TIMESTAMP" | "TO_TIMESTAMP_TZ" => names(1) || places(1),
+        "NEXT_DAY" => kind(1) == Kind::Text,
+        "TRUNC" | "ROUND" => kind(0).is_datetime() && begins_weeks(args.get(1)),
+        _ => false,
+    }
+}
+
+/// The text of a constant.
+fn text_of(e: Option<&Expr>) -> Option<&str> {
+    match e.map(|e| &e.node) {
+        Some(Node::Const(Value::Text(text))) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether the settings argument of a conversion gives the language of names.
+fn names_language(settings: Option<&Expr>) -> bool {
+    text_of(settings).is_some_and(|text| text.to_ascii_uppercase().contains("NLS_DATE_LANGUAGE"))
+}
+
+/// Whether the unit of TRUNC and ROUND may be the week of a territory.
+fn begins_weeks(unit: Option<&Expr>) -> bool {
+    unit.is_some() && text_of(unit).is_none_or(|unit| ["D", "DY", "DAY"].iter().any(|d| d.eq_ignore_ascii_case(unit)))
 }
 
 /// Whether a format contains year and month, and with `zone` the time zone: omitted fields come from the current date

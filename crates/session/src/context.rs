@@ -58,7 +58,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "SERVER_HOST" => Value::text(os::process::host_name()),
         "CON_ID" => number(0),
         "ISDBA" => Value::text(if core.who.is_sysdba_login() { "TRUE" } else { "FALSE" }),
-        "LANG" => Value::text("US"),
+        "LANG" => Value::text(session.nls.short_language()),
         "LANGUAGE" => Value::text(format!("{}_{}.AL32UTF8", session.nls.language, session.nls.territory)),
         "NLS_TERRITORY" => own(Param::NlsTerritory),
         "NLS_CURRENCY" => own(Param::NlsCurrency),

@@ -303,9 +303,9 @@ impl Host for DdlHost<'_> {
         })
     }
 
-    fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
+    fn depends_on_settings(&mut self, query: &Query, owner: UserId, language: bool) -> Result<bool> {
         let statement = Statement::Query(Box::new(query.clone()));
-        self.as_owner(owner, |session| Cursor::depends_on_settings(&mut session.cx, &statement))
+        self.as_owner(owner, |session| Cursor::depends_on_settings(&mut session.cx, &statement, language))
     }
 
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>> {

@@ -1,29 +1,43 @@
 //! NLS settings: from parameters to the values that conversions use.
 
 use params::{Param, SessionParams};
-use types::{Nls, TimeZone};
+use types::{LANGUAGES, Language, Nls, TERRITORIES, Territory, TimeZone};
 
-/// The value of an NLS parameter; for a parameter that is not set, the value of AMERICAN_AMERICA.
+/// The value of an NLS parameter; for a parameter that is not set, the value of the language or the territory. A
+/// language or territory of the session hides the instance's values of the parameters that it determines.
 pub fn effective(params: &SessionParams, param: Param) -> String {
-    let value = params.get(param);
-    if !value.is_empty() {
-        return value;
-    }
+    let sources = [Param::NlsLanguage, Param::NlsTerritory];
+    let source = sources.into_iter().find(|source| source.derived().contains(&param));
+    let is_hidden = params.own(param).is_none() && source.is_some_and(|source| params.own(source).is_some());
+    let value = if is_hidden { String::new() } else { params.get(param) };
+    let language = || Language::named(&params.get(Param::NlsLanguage)).unwrap_or(&LANGUAGES[0]).name;
+    let territory = || Territory::named(&params.get(Param::NlsTerritory)).unwrap_or(&TERRITORIES[0]);
     match param {
-        Param::NlsDateFormat => "DD-MON-RR",
-        Param::NlsTimestampFormat => "DD-MON-RR HH.MI.SSXFF AM",
-        Param::NlsTimestampTzFormat => "DD-MON-RR HH.MI.SSXFF AM TZR",
-        Param::NlsTimeFormat => "HH.MI.SSXFF AM",
-        Param::NlsTimeTzFormat => "HH.MI.SSXFF AM TZR",
-        Param::NlsDateLanguage => "AMERICAN",
-        Param::NlsNumericCharacters => ".,",
-        Param::NlsCurrency | Param::NlsDualCurrency => "$",
-        Param::NlsIsoCurrency => "AMERICA",
+        Param::NlsLanguage => return language().to_owned(),
+        Param::NlsTerritory => return territory().name.to_owned(),
+        Param::NlsDateLanguage if !value.is_empty() => {
+            return Language::named(&value).map_or(value.as_str(), |language| language.name).to_owned();
+        }
+        _ if !value.is_empty() => return value,
+        _ => {}
+    }
+    let place = territory();
+    match param {
+        Param::NlsDateFormat => place.date_format,
+        Param::NlsTimestampFormat => return format!("{} {}", place.date_format, place.time_format),
+        Param::NlsTimestampTzFormat => return format!("{} {} TZR", place.date_format, place.time_format),
+        Param::NlsTimeFormat => place.time_format,
+        Param::NlsTimeTzFormat => return format!("{} TZR", place.time_format),
+        Param::NlsDateLanguage => language(),
+        Param::NlsNumericCharacters => place.numeric_characters,
+        Param::NlsCurrency => place.currency,
+        Param::NlsDualCurrency => place.dual_currency,
+        Param::NlsIsoCurrency => place.name,
         Param::NlsSort => "BINARY",
         Param::NlsCalendar => "GREGORIAN",
         _ => "",
     }
-    .to_string()
+    .to_owned()
 }
 
 /// The settings that a job takes from the submitting session.
@@ -79,7 +93,9 @@ pub fn apply(params: &SessionParams, nls: &mut Nls) {
     nls.language = get(Param::NlsLanguage);
     nls.territory = get(Param::NlsTerritory);
     nls.currency = get(Param::NlsCurrency);
-    nls.iso_currency = types::iso_currency(&get(Param::NlsIsoCurrency)).unwrap_or("USD").to_owned();
+    nls.dual_currency = get(Param::NlsDualCurrency);
+    nls.iso_territory = get(Param::NlsIsoCurrency).to_uppercase();
+    nls.iso_currency = types::iso_currency(&nls.iso_territory).unwrap_or("USD").to_owned();
     nls.date_format = get(Param::NlsDateFormat);
     nls.timestamp_format = get(Param::NlsTimestampFormat);
     nls.timestamp_tz_format = get(Param::NlsTimestampTzFormat);

@@ -141,6 +141,9 @@ impl Shell<'_> {
             let nls = &mut self.settings.nls;
             match name.as_str() {
                 "TIME_ZONE" => nls.zone = types::TimeZone::parse(value).unwrap_or(nls.zone),
+                "NLS_DATE_LANGUAGE" => nls.date_language.clone_from(value),
+                "NLS_TERRITORY" => nls.territory.clone_from(value),
+                "NLS_CURRENCY" => nls.currency.clone_from(value),
                 "NLS_DATE_FORMAT" => nls.date_format.clone_from(value),
                 "NLS_TIMESTAMP_FORMAT" => nls.timestamp_format.clone_from(value),
                 "NLS_TIMESTAMP_TZ_FORMAT" => nls.timestamp_tz_format.clone_from(value),

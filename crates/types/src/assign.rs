@@ -9,13 +9,23 @@ use std::fmt;
 
 /// The greatest number of characters of a date in a format.
 fn format_size(format: &str, nls: &crate::Nls) -> u32 {
-    // September and Wednesday have the longest names; padded names always have that length.
-    let day = crate::Date::new(2003, 9, 24, 22, 58, 58);
-    let mut text = String::new();
-    match day.map(|d| crate::format::date_to_char(&d, format, nls, &mut text)) {
-        Ok(Ok(())) => text.chars().count() as u32,
-        _ => 9,
+    // In English, September and Wednesday have the longest names; padded names always have that length.
+    let size = |month, day| {
+        let date = crate::Date::new(2003, month, day, 22, 58, 58).ok()?;
+        let mut text = String::new();
+        crate::format::date_to_char(&date, format, nls, &mut text).ok()?;
+        Some(text.chars().count() as u32)
+    };
+    if nls.date_language == "AMERICAN" {
+        return size(9, 24).unwrap_or(9);
     }
+    let longest_of =
+        |dates: &mut dyn Iterator<Item = (u32, u32)>| dates.filter_map(|(month, day)| size(month, day)).max();
+    let months = longest_of(&mut (1..=12).map(|month| (month, 24)));
+    let days = longest_of(&mut (22..=28).map(|day| (9, day)));
+    // The longest month and the longest day may meet.
+    let least = size(9, 24).unwrap_or(9);
+    months.zip(days).map_or(9, |(months, days)| months.max(least) + days.max(least) - least)
 }
 
 impl DataType {

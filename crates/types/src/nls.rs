@@ -4,6 +4,8 @@ use crate::datatype::LenUnit;
 use crate::date::Date;
 use crate::datetime::Timestamp;
 use crate::error::Result;
+use crate::language::{LANGUAGES, Language};
+use crate::territory::{TERRITORIES, Territory};
 use crate::zone::{Moment, TimeZone};
 
 /// Session settings for conversions between text and values.
@@ -15,6 +17,10 @@ pub struct Nls {
     pub territory: String,
     /// NLS_CURRENCY, the symbol for `L`.
     pub currency: String,
+    /// NLS_DUAL_CURRENCY, the symbol for `U`.
+    pub dual_currency: String,
+    /// NLS_ISO_CURRENCY, the name of a territory.
+    pub iso_territory: String,
     /// NLS_ISO_CURRENCY as its code, the symbol for `C`.
     pub iso_currency: String,
     /// NLS_DATE_FORMAT.
@@ -50,6 +56,8 @@ impl Default for Nls {
             language: "AMERICAN".into(),
             territory: "AMERICA".into(),
             currency: "$".into(),
+            dual_currency: "$".into(),
+            iso_territory: "AMERICA".into(),
             iso_currency: "USD".into(),
             date_format: "DD-MON-RR".into(),
             timestamp_format: "DD-MON-RR HH.MI.SSXFF AM".into(),
@@ -68,6 +76,28 @@ impl Default for Nls {
 }
 
 impl Nls {
+    /// The names of months and days in NLS_DATE_LANGUAGE.
+    pub fn names(&self) -> &'static Language {
+        Language::named(&self.date_language).unwrap_or(&LANGUAGES[0])
+    }
+
+    /// Oracle's abbreviation of NLS_LANGUAGE.
+    pub fn short_language(&self) -> &'static str {
+        match self.language.as_str() {
+            "ENGLISH" => "GB",
+            "JAPANESE" => "JA",
+            "KOREAN" => "KO",
+            "SIMPLIFIED CHINESE" => "ZHS",
+            "TRADITIONAL CHINESE" => "ZHT",
+            _ => "US",
+        }
+    }
+
+    /// The conventions of NLS_TERRITORY.
+    pub fn place(&self) -> &'static Territory {
+        Territory::named(&self.territory).unwrap_or(&TERRITORIES[0])
+    }
+
     /// The choice between the two instants of a local time that occurs twice, if nothing else decides.
     pub fn moment(&self) -> Moment<'static> {
         Moment { only_once: self.error_on_overlap, abbreviation: None }
@@ -88,21 +118,12 @@ impl Nls {
 
 /// The ISO 4217 code of a territory's currency, by the territory's Oracle name; `None` for unknown names.
 pub fn iso_currency(territory: &str) -> Option<&'static str> {
+    if let Some(known) = Territory::named(territory.trim()) {
+        return Some(known.iso_currency);
+    }
     Some(match territory.trim().to_ascii_uppercase().as_str() {
-        "AMERICA" | "PUERTO RICO" | "ECUADOR" | "EL SALVADOR" => "USD",
-        "UNITED KINGDOM" => "GBP",
-        "AUSTRIA" | "BELGIUM" | "FINLAND" | "FRANCE" | "GERMANY" | "GREECE" | "IRELAND" | "ITALY" | "LUXEMBOURG"
-        | "PORTUGAL" | "SPAIN" | "THE NETHERLANDS" => "EUR",
-        "AUSTRALIA" => "AUD",
-        "BRAZIL" => "BRL",
-        "CANADA" => "CAD",
-        "CHINA" => "CNY",
-        "DENMARK" => "DKK",
-        "INDIA" => "INR",
-        "JAPAN" => "JPY",
-        "NORWAY" => "NOK",
-        "SWEDEN" => "SEK",
-        "SWITZERLAND" => "CHF",
+        "PUERTO RICO" | "ECUADOR" | "EL SALVADOR" => "USD",
+        "GREECE" | "LUXEMBOURG" => "EUR",
         _ => return None,
     })
 }

@@ -159,22 +159,24 @@ pub const NLS: &[(&str, Type)] = &[("PARAMETER", V(128)), ("VALUE", V(64))];
 pub fn nls_session(s: &Source<'_>) -> Vec<Row> {
     let nls = s.nls;
     let semantics = if nls.length_semantics == types::LenUnit::Char { "CHAR" } else { "BYTE" };
+    let time = nls.place().time_format;
+    let time_tz = format!("{time} TZR");
     let numeric: String = [nls.decimal, nls.group].iter().collect();
     let rows: [(&str, &str); 17] = [
         ("NLS_LANGUAGE", &nls.language),
         ("NLS_TERRITORY", &nls.territory),
         ("NLS_CURRENCY", &nls.currency),
-        ("NLS_ISO_CURRENCY", &nls.territory),
+        ("NLS_ISO_CURRENCY", &nls.iso_territory),
         ("NLS_NUMERIC_CHARACTERS", &numeric),
         ("NLS_CALENDAR", "GREGORIAN"),
         ("NLS_DATE_FORMAT", &nls.date_format),
         ("NLS_DATE_LANGUAGE", &nls.date_language),
         ("NLS_SORT", &nls.sort),
-        ("NLS_TIME_FORMAT", "HH.MI.SSXFF AM"),
+        ("NLS_TIME_FORMAT", time),
         ("NLS_TIMESTAMP_FORMAT", &nls.timestamp_format),
-        ("NLS_TIME_TZ_FORMAT", "HH.MI.SSXFF AM TZR"),
+        ("NLS_TIME_TZ_FORMAT", &time_tz),
         ("NLS_TIMESTAMP_TZ_FORMAT", &nls.timestamp_tz_format),
-        ("NLS_DUAL_CURRENCY", &nls.currency),
+        ("NLS_DUAL_CURRENCY", &nls.dual_currency),
         ("NLS_COMP", &nls.comp),
         ("NLS_LENGTH_SEMANTICS", semantics),
         ("NLS_NCHAR_CONV_EXCP", "FALSE"),

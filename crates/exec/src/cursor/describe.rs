@@ -82,12 +82,13 @@ impl Cursor {
         Ok((described(plan), notes.into_lookups()))
     }
 
-    /// Whether the results of a query depend on the session's time zone or date formats.
+    /// Whether the results of a query depend on the session's time zone or date formats; with `language`, also
+    /// on its date language and territory.
     ///
     /// # Errors
     /// Those of compiling the statement.
-    pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.depends_on_settings())
+    pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement, language: bool) -> Result<bool> {
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.depends_on_settings(language))
     }
 
     /// The plan as text.

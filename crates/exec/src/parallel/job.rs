@@ -82,6 +82,8 @@ impl Settings {
             language,
             territory,
             currency,
+            dual_currency,
+            iso_territory,
             iso_currency,
             date_format,
             timestamp_format,
@@ -97,7 +99,8 @@ impl Settings {
             today,
         } = nls;
         let texts = [language, territory, currency, iso_currency, date_format, timestamp_format, timestamp_tz_format];
-        let texts = texts.into_iter().chain([date_language, sort, comp]).cloned().collect();
+        let texts =
+            texts.into_iter().chain([date_language, sort, comp, dual_currency, iso_territory]).cloned().collect();
         Settings {
             user: session.user.clone(),
             user_id: session.user_id,
@@ -136,6 +139,8 @@ impl Settings {
             date_language: next()?,
             sort: next()?,
             comp: next()?,
+            dual_currency: next()?,
+            iso_territory: next()?,
             decimal: char::from_u32(self.decimal)?,
             group: char::from_u32(self.group)?,
             length_semantics: if self.characters { LenUnit::Char } else { LenUnit::Byte },

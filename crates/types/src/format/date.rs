@@ -9,24 +9,7 @@ use crate::nls::Nls;
 use crate::zone::TimeZone;
 use std::fmt::Write;
 
-/// Names of months, English only.
-pub(super) const MONTHS: [&str; 12] = [
-    "JANUARY",
-    "FEBRUARY",
-    "MARCH",
-    "APRIL",
-    "MAY",
-    "JUNE",
-    "JULY",
-    "AUGUST",
-    "SEPTEMBER",
-    "OCTOBER",
-    "NOVEMBER",
-    "DECEMBER",
-];
-/// Names of days, Sunday first.
-pub(super) const DAYS: [&str; 7] = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
-/// Length of the longest name of a month or day, to which names are padded.
+/// Length of the longest English name of a month or day.
 const NAME_WIDTH: usize = 9;
 
 /// The meaning of an element of a model.
@@ -152,6 +135,16 @@ pub fn names_its_date(model: &str) -> bool {
     has(model, &[Code::J]) || has_year && has_month
 }
 
+/// Whether a text of this model depends on NLS_DATE_LANGUAGE.
+pub fn names_months_or_days(model: &str) -> bool {
+    has(model, &[Code::Month, Code::Mon, Code::Day, Code::Dy, Code::Dl])
+}
+
+/// Whether a text of this model depends on NLS_TERRITORY.
+pub fn follows_territory(model: &str) -> bool {
+    has(model, &[Code::D, Code::Ds, Code::Dl, Code::Ts])
+}
+
 /// Whether a text of this model contains its time zone.
 pub fn names_its_zone(model: &str) -> bool {
     has(model, &[Code::Tzh, Code::Tzr])
@@ -274,10 +267,11 @@ impl Writer<'_> {
         write!(out, "{n:0width$}").expect("writing to a String does not fail");
     }
 
-    fn name(&self, name: &str, case: Case, width: usize, out: &mut String) {
-        out.push_str(&cased(name, case));
+    /// Writes a name, without FM padded to this number of characters.
+    fn padded(&self, name: &str, width: usize, out: &mut String) {
+        out.push_str(name);
         if self.fill {
-            out.extend(std::iter::repeat_n(' ', width.saturating_sub(name.len())));
+            out.extend(std::iter::repeat_n(' ', width.saturating_sub(name.chars().count())));
         }
     }
 
@@ -324,40 +318,26 @@ impl Writer<'_> {
                 out.push_str(&cased(&spell_year(year.unsigned_abs() as u32), case));
                 return Ok(());
             }
-            Code::Month => {
-                return {
-                    self.name(MONTHS[f.month as usize - 1], case, NAME_WIDTH, out);
-                    Ok(())
+            Code::Month | Code::Mon | Code::Day | Code::Dy => {
+                let language = self.nls.names();
+                let (month, day) = (f.month as usize - 1, date.day_of_week() as usize - 1);
+                let (name, width) = match code {
+                    Code::Month => (language.months[month], language.widths[0]),
+                    Code::Mon => (language.short_months[month], language.widths[1]),
+                    Code::Day => (language.days[day], language.widths[2]),
+                    _ => (language.short_days[day], language.widths[3]),
                 };
-            }
-            Code::Mon => {
-                return {
-                    self.name(&MONTHS[f.month as usize - 1][..3], case, 3, out);
-                    Ok(())
-                };
-            }
-            Code::Day => {
-                return {
-                    self.name(DAYS[date.day_of_week() as usize - 1], case, NAME_WIDTH, out);
-                    Ok(())
-                };
-            }
-            Code::Dy => {
-                return {
-                    self.name(&DAYS[date.day_of_week() as usize - 1][..3], case, 3, out);
-                    Ok(())
-                };
+                match case {
+                    Case::Initial => self.padded(name, width, out),
+                    Case::Upper => self.padded(&language.upper(name), width, out),
+                    Case::Lower => self.padded(&language.lower(name), width, out),
+                }
+                return Ok(());
             }
             Code::Rm => {
-                return {
-                    self.name(
-                        &super::roman(f.month),
-                        if case == Case::Lower { Case::Lower } else { Case::Upper },
-                        4,
-                        out,
-                    );
-                    Ok(())
-                };
+                let case = if case == Case::Lower { Case::Lower } else { Case::Upper };
+                self.padded(&cased(&super::roman(f.month), case), 4, out);
+                return Ok(());
             }
             Code::Meridian { dots } => {
                 let text = match (f.hour < 12, dots) {
@@ -379,9 +359,15 @@ impl Writer<'_> {
                 out.push_str(&cased(text, if case == Case::Lower { Case::Lower } else { Case::Upper }));
                 return Ok(());
             }
-            Code::Ts => return write(self.t, true, None, "HH:MI:SS AM", self.nls, out),
-            Code::Ds => return write(self.t, true, None, "FMMM/DD/RRRR", self.nls, out),
-            Code::Dl => return write(self.t, true, None, "FMDay, Month DD, YYYY", self.nls, out),
+            Code::Ts | Code::Ds | Code::Dl => {
+                let [short, long, time] = self.nls.place().long_formats().ok_or_else(|| Ora::new(1821))?;
+                let model = match code {
+                    Code::Ds => short,
+                    Code::Dl => long,
+                    _ => time,
+                };
+                return write(self.t, true, None, model, self.nls, out);
+            }
             Code::Radix => {
                 return {
                     out.push(self.nls.decimal);
@@ -429,7 +415,7 @@ impl Writer<'_> {
             Code::Iw => (date.iso_week().1.into(), 2),
             Code::Ddd => (date.day_of_year().into(), 3),
             Code::Dd => (f.day.into(), 2),
-            Code::D => (date.day_of_week().into(), 1),
+            Code::D => (self.nls.place().day_of_week(date.day_of_week()).into(), 1),
             Code::J => (date.julian_day(), 7),
             Code::Hh24 => (f.hour.into(), 2),
             Code::Hh12 => (hour12.into(), 2),

@@ -4,10 +4,11 @@
 //! MM accepts a name, MON a full name, YY and RR four digits. The time of day may be missing at the end. FX disables
 //! the leniency.
 
-use super::date::{Code, DAYS, Element, Elements, MONTHS};
+use super::date::{Code, Element, Elements};
 use crate::date::{Date, days_in_month};
 use crate::datetime::Timestamp;
 use crate::error::{Ora, Result};
+use crate::language::Language;
 use crate::nls::Nls;
 use crate::zone::{Moment, TimeZone};
 
@@ -247,8 +248,15 @@ impl<'a> Reader<'a> {
             Code::Rm => self.month = self.roman_month()?,
             Code::Dd => self.day = self.ranged(2, 1..=31, 1847)?,
             Code::Ddd => self.day_of_year = self.ranged(3, 1..=366, 1848)?,
-            Code::D => self.day_of_week = self.ranged(1, 1..=7, 1846)?,
-            Code::Day | Code::Dy => self.day_of_week = self.name(&DAYS).ok_or_else(|| Ora::new(1846))?,
+            Code::D => {
+                let day = self.ranged(1, 1..=7, 1846)?;
+                self.day_of_week = (day + self.nls.place().first_day + 5) % 7 + 1;
+            }
+            Code::Day | Code::Dy => {
+                let language = self.nls.names();
+                let day = self.name(language, &language.days, &language.short_days);
+                self.day_of_week = day.ok_or_else(|| Ora::new(1846))?;
+            }
             Code::J => {
                 self.julian = self.digits(7)?.into();
                 if !(1..=5_373_484).contains(&self.julian) {
@@ -272,16 +280,22 @@ impl<'a> Reader<'a> {
             Code::Tzm => self.zone_minute = self.ranged(2, 0..=59, 1875)? as i16,
             Code::Tzr => self.region()?,
             Code::Tzd => self.abbreviation = Some(self.zone_word()),
-            Code::Ts => self.nested("HH:MI:SS AM")?,
-            Code::Ds => self.nested("MM/DD/RRRR")?,
+            Code::Ts => self.nested(self.territory_format(2)?)?,
+            Code::Ds => self.nested(self.territory_format(0)?)?,
             _ => return Err(Ora::new(1820)),
         }
         Ok(())
     }
 
+    /// The model of DS (0) and TS (2).
+    fn territory_format(&self, at: usize) -> Result<&'static str> {
+        self.nls.place().long_formats().map(|models| models[at]).ok_or_else(|| Ora::new(1821))
+    }
+
     fn nested(&mut self, model: &str) -> Result<()> {
         for element in Elements::new(model) {
             match element? {
+                Element::Code { code: Code::Fm, .. } => {}
                 Element::Code { code, .. } => {
                     self.rest = self.rest.trim_start();
                     self.code(code)?;
@@ -342,21 +356,22 @@ impl<'a> Reader<'a> {
         if self.year == 0 { Err(Ora::new(1841)) } else { Ok(()) }
     }
 
-    /// Reads a full name or its first three letters; returns its position, from one.
-    fn name(&mut self, names: &[&str]) -> Option<u32> {
-        let letters = self.rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let word = &self.rest[..letters];
-        let starts = |name: &str| word.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-        let full = names.iter().position(|name| starts(name)).map(|at| (at, names[at].len()));
-        let found = full.or_else(|| names.iter().position(|name| starts(&name[..3])).map(|at| (at, 3)));
-        let (at, len) = found?;
+    /// Reads a full or an abbreviated name, the longest that fits; returns its position, from one.
+    fn name(&mut self, language: &Language, full: &[&str], short: &[&str]) -> Option<u32> {
+        let fits = |names: &[&str]| -> Option<(usize, usize)> {
+            let lengths = names.iter().enumerate();
+            let found = lengths.filter_map(|(at, name)| Some((language.begins(self.rest, name)?, at)));
+            found.max_by_key(|(len, _)| *len)
+        };
+        let (len, at) = fits(full).or_else(|| fits(short))?;
         self.rest = &self.rest[len..];
         self.complete = true;
         Some(at as u32 + 1)
     }
 
     fn month_name(&mut self) -> Result<u32> {
-        self.name(&MONTHS).ok_or_else(|| Ora::new(1843))
+        let language = self.nls.names();
+        self.name(language, &language.months, &language.short_months).ok_or_else(|| Ora::new(1843))
     }
 
     fn roman_month(&mut self) -> Result<u32> {

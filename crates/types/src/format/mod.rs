@@ -6,7 +6,8 @@ mod interval;
 mod number;
 
 pub use date::{
-    date_to_char, longest as longest_date, names_its_date, names_its_zone, timestamp_of_digits, timestamp_to_char,
+    date_to_char, follows_territory, longest as longest_date, names_its_date, names_its_zone, names_months_or_days,
+    timestamp_of_digits, timestamp_to_char,
 };
 pub use date_in::{date_from_text, timestamp_from_text, timestamp_literal};
 pub use interval::{interval_ds_from_text, interval_ds_to_text, interval_ym_from_text, interval_ym_to_text};

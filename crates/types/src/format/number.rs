@@ -123,7 +123,8 @@ fn parse_fixed(model: &str, fill: bool, nls: &Nls) -> Result<Model> {
             }
             '$' if !m.dollar => m.dollar = true,
             'L' | 'U' if m.currency.is_none() => {
-                (m.currency, m.currency_width) = (Some(nls.currency.clone()), CURRENCY_WIDTH)
+                let symbol = if c == 'L' { &nls.currency } else { &nls.dual_currency };
+                (m.currency, m.currency_width) = (Some(symbol.clone()), CURRENCY_WIDTH)
             }
             'C' if m.currency.is_none() => {
                 (m.currency, m.currency_width) = (Some(nls.iso_currency.clone()), ISO_CURRENCY_WIDTH)
