@@ -209,7 +209,7 @@ fn scaled(sequence: &SequenceDef, n: i128, session: u32) -> Result<Number> {
 }
 
 fn shown(p: &Process, sequence: &SequenceDef, n: i128) -> Result<Number> {
-    if sequence.flags & seq_flags::SCALE != 0 { scaled(sequence, n, p.sid().into()) } else { Ok(Number::from_i128(n)) }
+    if sequence.flags & seq_flags::SCALE != 0 { scaled(sequence, n, p.sid()) } else { Ok(Number::from_i128(n)) }
 }
 
 impl Dictionary {

@@ -21,11 +21,14 @@ pub struct QuerySpec {
     pub xml: Vec<bool>,
 }
 
+/// A compiled query by the bytes of its clauses.
+type Prepared = (Vec<u8>, Rc<(QuerySpec, Query)>);
+
 #[derive(Default)]
 pub(crate) struct Cache {
     document: Rc<Document>,
     paths: Vec<(String, String, Rc<Query>)>,
-    queries: Vec<(Vec<u8>, Rc<(QuerySpec, Query)>)>,
+    queries: Vec<Prepared>,
     makings: Vec<(Vec<u8>, Rc<Making>)>,
 }
 

@@ -101,6 +101,9 @@ fn check_xml(e: Expr, pos: u32) -> Result<Expr> {
     }
 }
 
+/// XMLTABLE: the value of its rows, their definition, and the names and types of its columns.
+type XmlTable = (Expr, XmlRows, Vec<(String, DataType)>);
+
 impl Compiler<'_> {
     /// A function of SQL/XML by its name; `None` if it is none.
     pub fn xml_function(&mut self, name: &str, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
@@ -495,12 +498,7 @@ impl Compiler<'_> {
     }
 
     /// The value of XMLTABLE, which has the row expression and the values of PASSING, its definition and its columns.
-    pub fn xml_table(
-        &mut self,
-        call: &ast::Call,
-        clauses: &XmlClauses,
-        pos: u32,
-    ) -> Result<(Expr, XmlRows, Vec<(String, DataType)>)> {
+    pub fn xml_table(&mut self, call: &ast::Call, clauses: &XmlClauses, pos: u32) -> Result<XmlTable> {
         let first = call.args.first().ok_or_else(|| Ora::new(938).at(pos))?;
         let text = self.operand(&first.value)?;
         if !is_text(&text) {

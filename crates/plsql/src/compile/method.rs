@@ -199,7 +199,7 @@ impl<W: World> Compiler<'_, W> {
             (x, y)
         } else {
             let other = Receiver::Compared { path: &path(&left), other: right };
-            let x = self.call_of(&[order.clone()], &[], &ident, true, other)?;
+            let x = self.call_of(std::slice::from_ref(&order), &[], &ident, true, other)?;
             let zero = self.constant(Value::Number(types::Number::ZERO));
             (x, Some(Val { o: zero, ty: Ty::NUMBER }))
         };
