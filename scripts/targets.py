@@ -9,6 +9,8 @@ PROGRAM is the `latchwork` program to run. Each DIR is a folder that has a clone
                 counts when it has the rows that the script says it should have
   sqlfluff=DIR  github.com/sqlfluff/sqlfluff: the statements of its Oracle fixtures
   grammars=DIR  github.com/antlr/grammars-v4: the statements of the examples of its PL/SQL grammar
+  logger=DIR    github.com/OraOpenSource/Logger: its objects, of which those count that are valid after the installation
+  utplsql=DIR   github.com/utPLSQL/utPLSQL: its objects, likewise
   files=DIR     any folder: the statements of its *.sql files
 
 Prints one line `NAME: N of M` for each, and the refusals by error code. Statements run on a throw-away instance, one
@@ -182,6 +184,56 @@ def count_schema(name, program, folder, script, answers):
         print(f"  {number:>5} {code}")
 
 
+# The parts of Logger in the order of its build script.
+LOGGER = ["tables/logger_logs.sql", "tables/logger_prefs.sql", "tables/logger_logs_apex_items.sql",
+          "tables/logger_prefs_by_client_id.sql", "jobs/logger_purge_job.sql", "jobs/logger_unset_prefs_by_client.sql",
+          "views/logger_logs_5_min.sql", "views/logger_logs_60_min.sql", "views/logger_logs_terse.sql",
+          "packages/logger.pks", "packages/logger.pkb", "procedures/logger_configure.plb",
+          "install/post_install_configuration.sql"]
+
+
+def logger(folder):
+    """The script that installs Logger for the user that it names first."""
+    parts = [(folder / "source" / part).read_text(errors="replace") for part in LOGGER]
+    start = ["set define off sqlblanklines on", "create user lg identified by lg quota unlimited on users;",
+             "grant connect, dba to lg;", "grant execute on dbms_crypto to lg;", "connect lg/lg"]
+    return "LG", "\n".join(start + parts)
+
+
+def utplsql(folder):
+    """The script that installs utPLSQL: an error does not end it."""
+    del folder
+    return "UT3", "@@install_headless.sql"
+
+
+def count_library(name, program, folder, script):
+    """Installs a library, and compares the number of its objects with that of the valid ones."""
+    if not (folder / "source").is_dir():
+        print(f"{name}: not there")
+        return
+    owner, text = script(folder)
+    tail = f"""
+prompt
+conn / as sysdba
+set feedback off pagesize 0
+exec dbms_utility.compile_schema('{owner}', false)
+select '##objects ' || count(decode(status, 'VALID', 1)) || ' ' || count(*) from dba_objects where owner = '{owner}';
+select '##not ' || object_type || ' ' || object_name from dba_objects where owner = '{owner}' and status <> 'VALID';
+"""
+    with tempfile.TemporaryDirectory() as work:
+        for file in (folder / "source").rglob("*"):
+            if file.is_file():
+                copy = pathlib.Path(work) / file.relative_to(folder / "source")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                kept = re.sub(r"(?im)^(whenever .*exit.*|exit)$", "", file.read_text(errors="replace"))
+                copy.write_text(kept)
+        output = shell(program, text + tail, cwd=work) or ""
+    found = re.search(r"^##objects (\d+) (\d+)", output, flags=re.M)
+    print(f"{name}: {found[1] if found else 0} of {found[2] if found else 0} objects")
+    for line in re.findall(r"^##not (.*)", output, flags=re.M) if "--list" in sys.argv else []:
+        print(f"  {line}")
+
+
 def main():
     arguments = [word for word in sys.argv[1:] if word != "--list"]
     if len(arguments) < 2 or any("=" not in word for word in arguments[1:]):
@@ -194,6 +246,10 @@ def main():
         if kind == "schemas":
             count_schema("HR", program, folder / "human_resources", "hr_install.sql", "pw\nUSERS\nYES\n")
             count_schema("CO", program, folder / "customer_orders", "co_install.sql", "pw\nUSERS\nYES\n")
+        elif kind == "logger":
+            count_library("Logger", program, folder, logger)
+        elif kind == "utplsql":
+            count_library("utPLSQL", program, folder, utplsql)
         elif kind == "sqlfluff":
             count_files(kind, program, sorted((folder / "test/fixtures/dialects/oracle").glob("*.sql")), listing)
         elif kind == "grammars":
