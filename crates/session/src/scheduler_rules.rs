@@ -132,14 +132,14 @@ pub fn check_end(row: &Row, name: &Name) -> Result<()> {
     }
 }
 
-/// Enables a job: its action compiles, its arguments have values, and its next run is known.
+/// Enables a job: its arguments have values, and its next run is known. As in Oracle its action need not compile before
+/// it runs: scripts make jobs before the packages that they call.
 ///
 /// # Errors
-/// ORA-06550, ORA-27457, and those of its schedule.
+/// ORA-27457, and those of its schedule.
 pub fn enable_row(w: &mut World<'_>, row: &mut Row) -> Result<()> {
     let action = runs::action_of(w.core, &mut w.cx, row)?;
-    let text = block_text(&action)?;
-    with_owner(w, row.text(col::OWNER), |w| w.core.plsql.compile_block(w, &text).map(drop))?;
+    block_text(&action)?;
     let times = runs::times_of(w.core, &mut w.cx, row)?;
     let first = runs::first_run(&times, &now())?;
     row.set_time(col::NEXT_RUN, first);

@@ -151,7 +151,7 @@ fn rights_and_names() {
          u> begin dbms_scheduler.create_job(job_name => 'x.j', job_type => 'PLSQL_BLOCK', job_action => 'null;'); end; => ORA-27486
          u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'WISH', job_action => 'null;'); end; => ORA-27465
          u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'EXECUTABLE', job_action => '/bin/true'); end; => ORA-03001
-         u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'PLSQL_BLOCK', job_action => 'nobody_knows;', enabled => true); end; => ORA-06550
+         u> begin dbms_scheduler.create_job(job_name => 'early', job_type => 'PLSQL_BLOCK', job_action => 'nobody_knows;', enabled => true, start_date => systimestamp + 1); dbms_scheduler.drop_job('early'); end; => ok
          u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'STORED_PROCEDURE', job_action => 'p; drop table t', enabled => true); end; => ORA-27452
          u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'PLSQL_BLOCK', job_action => 'null;', repeat_interval => 'FREQ=SOMETIMES'); end; => ORA-27412
          u> begin dbms_scheduler.create_job(job_name => 'k', job_type => 'PLSQL_BLOCK', job_action => 'null;', repeat_interval => 'not an expression'); end; => ORA-27412
