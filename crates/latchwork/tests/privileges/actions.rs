@@ -294,7 +294,10 @@ pub const ACTIONS: &[Action] = &[
     Action { dba: false, ..catalog("begin sys.sp; end;", On::Package, &[]) },
     // The system.
     system("create or replace context matrix_context using p", &[&["create any context"]]),
-    system("drop context nosuch", &[&["drop any context"]]),
+    Action {
+        again: "create or replace context dropped using p",
+        ..system("drop context dropped", &[&["drop any context"]])
+    },
     // A trigger on the database, and one on another schema.
     system(
         "create or replace trigger et after startup on database begin null; end;",
