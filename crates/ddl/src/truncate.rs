@@ -30,8 +30,8 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
 /// The tables that the statement truncates: the named one, and with CASCADE those whose rows refer to a truncated one.
 ///
 /// # Errors
-/// ORA-02266 without CASCADE, ORA-14705 for a foreign key without ON DELETE CASCADE, ORA-01031 for a table of another
-/// user.
+/// ORA-02266 without CASCADE, ORA-01031 for a table of another user, ORA-14705 for a foreign key without ON DELETE
+/// CASCADE.
 fn with_children(work: &Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> Result<Vec<Rc<TableDef>>> {
     let mut tables = vec![work.existing_table(object)?];
     let mut at = 0;
@@ -48,11 +48,12 @@ fn with_children(work: &Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
             if !cascade {
                 return Err(Ora::new(2266).at(pos));
             }
+            // ORA-14705 names the child, so the privilege is checked first.
+            let of = Target { owner: child.owner_id, owner_name: child.owner.clone(), name: child.name.clone(), pos };
+            work.require(&of, None, SystemPrivilege::DropAnyTable)?;
             if reference.on_delete != OnDeleteDef::Cascade {
                 return Err(Ora::with(14705, &[&child.owner, &child.name]).at(pos));
             }
-            let of = Target { owner: child.owner_id, owner_name: child.owner.clone(), name: child.name.clone(), pos };
-            work.require(&of, None, SystemPrivilege::DropAnyTable)?;
             tables.push(child);
         }
     }

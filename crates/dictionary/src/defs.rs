@@ -123,8 +123,8 @@ types::numbered! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextDef {
     pub object: ObjectId,
-    /// The package that sets the values, with its schema.
-    pub package: String,
+    /// The schema and the name of the package that sets the values.
+    pub package: (String, String),
     /// All sessions share the values.
     pub global: bool,
 }

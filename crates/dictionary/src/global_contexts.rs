@@ -6,9 +6,14 @@
 use crate::base::{Base, globalctx};
 use crate::rows::{as_i64, as_optional_text, as_text, as_u32, blank, int, text};
 use crate::{Change, DictionaryShared};
+use enqueue::{EnqueueType, LockMode, Timeout};
 use process::Process;
+use std::cell::Cell;
 use txn::{NoHook, Txn};
-use types::{ObjectId, Result, Value};
+use types::{ObjectId, Ora, Result, Value};
+
+/// The most values of all contexts: a session that sets more gets an error instead of filling the tablespace.
+const VALUES_MAX: usize = 4096;
 
 /// The sessions that see a value: those of a user, those with a client identifier, or all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +81,7 @@ impl DictionaryShared {
     /// Sets a value, or deletes it without one, in a separate transaction.
     ///
     /// # Errors
-    /// Those of changing a row.
+    /// ORA-28106 for one value too many; those of changing a row.
     pub fn set_global_value(
         &self,
         (p, outer): (&Process, &Txn),
@@ -117,6 +122,8 @@ impl DictionaryShared {
         self.change_globals(p, outer, &is_it, None)
     }
 
+    /// Deletes the rows for which `deleted` is true and inserts one. One session at a time changes GLOBALCTX$: two that
+    /// set the same attribute at once would leave two rows.
     fn change_globals(
         &self,
         p: &Process,
@@ -124,9 +131,30 @@ impl DictionaryShared {
         deleted: &dyn Fn(&[Value]) -> bool,
         row: Option<crate::rows::Row>,
     ) -> Result<()> {
+        let table = u64::from(Base::Globalctx.table().object.0);
+        let lock = self.enqueues.get(p, EnqueueType::Sq, table, 0, LockMode::Exclusive, Timeout::Never)?;
+        let done = self.change_globals_locked(p, outer, deleted, row);
+        self.enqueues.release(p, lock);
+        done
+    }
+
+    fn change_globals_locked(
+        &self,
+        p: &Process,
+        outer: &Txn,
+        deleted: &dyn Fn(&[Value]) -> bool,
+        row: Option<crate::rows::Row>,
+    ) -> Result<()> {
         let mut txn = Txn::inside(outer);
+        let kept = Cell::new(0);
+        let deleted = |row: &[Value]| {
+            let is_deleted = deleted(row);
+            kept.set(kept.get() + usize::from(!is_deleted));
+            is_deleted
+        };
         let mut change = Change::new(self, p, &mut txn);
-        let done = change.delete(Base::Globalctx, deleted).and_then(|_| match &row {
+        let done = change.delete(Base::Globalctx, &deleted).and_then(|_| match &row {
+            Some(_) if kept.get() >= VALUES_MAX => Err(Ora::with(28106, &[&2])),
             Some(row) => change.insert(Base::Globalctx, row),
             None => Ok(()),
         });

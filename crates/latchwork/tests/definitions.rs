@@ -348,3 +348,92 @@ fn sessions_share_the_values_of_a_global_context() {
     assert_eq!(one(&mut dba, a), "");
     assert_eq!(one(&mut user, a), "of u");
 }
+
+#[test]
+fn sessions_that_set_a_global_value_at_once_leave_one() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    for sql in [
+        "create context shared using shared_values accessed globally",
+        "create procedure shared_values(name varchar2, value varchar2) is
+         begin
+           dbms_session.set_context('SHARED', name, value);
+         end;",
+    ] {
+        run(&mut dba, sql);
+    }
+    let mut sessions: Vec<_> = (0..4).map(|_| connect(&instance)).collect();
+    std::thread::scope(|s| {
+        for session in &mut sessions {
+            s.spawn(|| run(session, "begin for i in 1 .. 200 loop shared_values('a', i); end loop; end;"));
+        }
+    });
+    assert_eq!(one(&mut dba, "select count(*) || ' ' || min(value) from sys.globalctx$"), "1 200");
+    assert_eq!(one(&mut dba, "select sys_context('shared', 'a') from dual"), "200");
+}
+
+#[test]
+fn values_of_a_global_context_are_bounded() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    for sql in [
+        "create context shared using shared_values accessed globally",
+        "create procedure shared_values(name varchar2, value varchar2, for_user varchar2 default null,
+           for_client varchar2 default null) is
+         begin
+           dbms_session.set_context('SHARED', name, value, for_user, for_client);
+         end;",
+        "begin shared_values(rpad('n', 128, 'n'), rpad('v', 4000, 'v'), rpad('u', 128, 'u'), rpad('c', 64, 'c')); end;",
+    ] {
+        run(&mut dba, sql);
+    }
+    for values in [
+        "rpad('n', 129, 'n'), 'v'",
+        "'n', rpad('v', 4001, 'v')",
+        "'n', 'v', rpad('u', 129, 'u')",
+        "'n', 'v', null, rpad('c', 65, 'c')",
+        "null, 'v'",
+    ] {
+        let text = refused(&mut dba, &format!("begin shared_values({values}); end;"));
+        assert!(text.starts_with("ORA-28106"), "{values}: {text}");
+    }
+    run(&mut dba, "begin for i in 1 .. 4095 loop shared_values('a' || i, i); end loop; end;");
+    let text = refused(&mut dba, "begin shared_values('one_more', 1); end;");
+    assert!(text.starts_with("ORA-28106"), "{text}");
+    run(&mut dba, "begin shared_values('a7', 'another'); end;");
+    assert_eq!(one(&mut dba, "select sys_context('shared', 'a7') from dual"), "another");
+}
+
+#[test]
+fn a_name_with_dots_is_not_the_package_of_a_context() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    for sql in [
+        "create user u identified by p",
+        "create user \"U.A\" identified by p",
+        "create context app using u.\"A.B\"",
+        "create procedure \"U.A\".b is begin dbms_session.set_context('app', 'n', 'v'); end;",
+        "create procedure u.\"A.B\" is begin dbms_session.set_context('app', 'n', 'v'); end;",
+    ] {
+        run(&mut dba, sql);
+    }
+    let text = refused(&mut dba, "begin \"U.A\".b; end;");
+    assert!(text.starts_with("ORA-01031"), "{text}");
+    run(&mut dba, "begin u.\"A.B\"; end;");
+    assert_eq!(one(&mut dba, "select sys_context('app', 'n') from dual"), "v");
+}
+
+#[test]
+fn truncate_cascade_does_not_name_the_tables_of_others() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    make_user(&mut dba, "u");
+    let mut user = log_on(&instance, "u");
+    run(&mut user, "create table t (a number primary key)");
+    run(&mut user, "grant references on t to system");
+    run(&mut dba, "create table system.hidden (a number references u.t)");
+    let text = refused(&mut user, "truncate table t cascade");
+    assert!(text.starts_with("ORA-01031") && !text.contains("HIDDEN"), "{text}");
+    let text = refused(&mut dba, "truncate table u.t cascade");
+    assert!(text.starts_with("ORA-14705") && text.contains("HIDDEN"), "{text}");
+}

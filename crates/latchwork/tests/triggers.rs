@@ -104,6 +104,26 @@ fn a_logon_trigger_refuses_users_without_the_privilege_to_administer_it() {
 }
 
 #[test]
+fn a_logon_trigger_that_raises_the_error_of_an_ended_session_does_not_lock_administrators_out() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    make_user(&mut dba, "u");
+    for code in [28, 603, 1012, 1013, 2396] {
+        run(
+            &mut dba,
+            &format!(
+                "create or replace trigger on_logon after logon on database
+                 declare ended exception; pragma exception_init(ended, -{code}); begin raise ended; end;"
+            ),
+        );
+        let of_user = Credentials::Password { user: "u".into(), password: "p".into() };
+        assert!(instance.connect(&of_user).is_err(), "{code}");
+        let mut passes = connect(&instance);
+        assert_eq!(one(&mut passes, "select user from dual"), "SYS", "{code}");
+    }
+}
+
+#[test]
 fn a_trigger_on_ddl_of_the_database_sees_the_statements_of_all_users() {
     let instance = start(&[]);
     let mut dba = connect(&instance);

@@ -34,9 +34,6 @@ impl Compiler<'_> {
         let Some(Resolved::Table(to)) = self.catalog().relation(owner, &name)? else {
             return Err(Ora::new(942).at(pos));
         };
-        if let Some(missing) = MANDATORY.iter().find(|column| to.column(column).is_none()) {
-            return Err(Ora::with(38900, &[missing, &to.name]).at(pos));
-        }
         let is_logged = |name: &str| to.column(name).is_some_and(|(_, column)| column.virtual_text.is_none());
         let logged = table.visible_columns().filter(|(_, column)| is_logged(&column.name));
         let columns: Vec<u16> = logged.map(|(at, _)| at as u16).collect();
@@ -44,6 +41,10 @@ impl Compiler<'_> {
         let names: Vec<&str> = MANDATORY.into_iter().chain(own).collect();
         let places: Vec<usize> = names.iter().filter_map(|name| to.column(name).map(|(at, _)| at)).collect();
         self.check_change(self.catalog(), (to.object, to.owner_id), ObjectPrivilege::Insert, &places, pos)?;
+        // Only after the check of the privilege: users without it do not learn the columns.
+        if let Some(missing) = MANDATORY.iter().find(|column| to.column(column).is_none()) {
+            return Err(Ora::with(38900, &[missing, &to.name]).at(pos));
+        }
         let list: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         let binds: Vec<String> = (1..=names.len()).map(|n| format!(":{n}")).collect();
         let (list, binds) = (list.join(", "), binds.join(", "));

@@ -12,8 +12,8 @@ pub struct ContextChange<'a> {
     /// The user and the client identifier of the sessions that see the value of a context that is accessed globally.
     pub user: Option<&'a str>,
     pub client: Option<&'a str>,
-    /// The units on the call stack.
-    pub callers: &'a [String],
+    /// Owners and names of the units on the call stack.
+    pub callers: &'a [(String, String)],
 }
 
 /// A job of DBMS_JOB.

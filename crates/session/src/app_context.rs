@@ -14,6 +14,9 @@ const CLIENT: &str = "CLIENTCONTEXT";
 const NAME_MAX: usize = 128;
 const VALUE_MAX: usize = 4000;
 
+/// The longest client identifier, in bytes.
+const CLIENT_MAX: usize = 64;
+
 /// The most values of a session: a client that sets more gets an error instead of filling the memory.
 const VALUES_MAX: usize = 1024;
 
@@ -68,6 +71,14 @@ pub(crate) fn check_value(name: &str, value: &str) -> Result<()> {
         return Err(Ora::with(28106, &[&2]));
     }
     if value.len() > VALUE_MAX { Err(Ora::with(28106, &[&3])) } else { Ok(()) }
+}
+
+/// ORA-28106 for a name of a user or a client identifier that is too long.
+pub(crate) fn check_seers(user: Option<&str>, client: Option<&str>) -> Result<()> {
+    if user.is_some_and(|user| user.len() > NAME_MAX) {
+        return Err(Ora::with(28106, &[&4]));
+    }
+    if client.is_some_and(|client| client.len() > CLIENT_MAX) { Err(Ora::with(28106, &[&5])) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! SYS_CONTEXT, and DBMS_SESSION.SET_CONTEXT.
 
-use crate::app_context::{check_namespace, check_value};
+use crate::app_context::{check_namespace, check_seers, check_value};
 use crate::core::Core;
 use dictionary::{GlobalContext, Seers};
 use exec::SessionState;
@@ -151,6 +151,7 @@ pub(crate) fn change(core: &Core, session: &SessionState, change: &ContextChange
         Some(name) => {
             check_value(name, value.unwrap_or_default())?;
             let user = user.map(crate::typed_name::dictionary_name);
+            check_seers(user.as_deref(), client)?;
             let seers = Seers { user: user.as_deref(), client };
             dictionary.set_global_value(at, of, (&name.to_uppercase(), value), seers)
         }

@@ -50,7 +50,9 @@ impl Session {
         let mut done = Ok(());
         for trigger in &list {
             let Err(e) = fire_alone(core, &mut cx, std::slice::from_ref(trigger), &facts) else { continue };
-            if e.ends_call() || hinders(core, trigger) {
+            // A trigger can raise ORA-00028 itself, so its error alone does not end the session of an administrator.
+            // The next call of a session that really is killed ends it.
+            if hinders(core, trigger) {
                 done = Err(e);
                 break;
             }

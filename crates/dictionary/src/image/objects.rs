@@ -124,7 +124,7 @@ impl Image {
     pub fn context(&self, namespace: &str) -> Option<ContextDef> {
         let object = self.find(UserId::SYS, ObjectKind::Context, namespace)?.object;
         let row = self.rows(Base::Context, context::OBJ, object.0).pop()?;
-        let package = format!("{}.{}", as_text(&row[context::SCHEMA]), as_text(&row[context::PACKAGE]));
+        let package = (as_text(&row[context::SCHEMA]).to_owned(), as_text(&row[context::PACKAGE]).to_owned());
         Some(ContextDef { object, package, global: as_i64(&row[context::FLAGS]) == Some(1) })
     }
 

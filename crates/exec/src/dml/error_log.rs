@@ -24,6 +24,9 @@ pub struct ErrorLog {
     seen: u64,
 }
 
+/// Errors that end the statement even in a trigger: deadlocks, old snapshots, internal errors, lack of space or memory.
+const OF_STATEMENTS: &[u32] = &[60, 600, 1536, 1555, 1652, 1653, 1654, 4030, 4031, 30036];
+
 /// The operation of a row: `I`, `U` or `D`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
@@ -65,7 +68,7 @@ impl ErrorLog {
     ) -> Result<()> {
         // An error of a trigger is one of its row.
         let is_of_row = OF_ROWS.contains(&error.code()) || error.context().iter().any(|e| e.is(4088));
-        if !is_of_row || error.ends_call() {
+        if !is_of_row || error.ends_call() || OF_STATEMENTS.iter().any(|code| error.is(*code)) {
             return Err(error);
         }
         let letter = match operation {

@@ -132,6 +132,8 @@ pub const ACTIONS: &[Action] = &[
     rows("insert into {t} values (9, 9)", &[INSERT]),
     rows("insert into {t} select a + 100, b from {t}", &[INSERT, READ]),
     rows("insert all into {t} (a) values (9) select 1 from dual", &[INSERT_A]),
+    // The table is no error log, which only users who may insert learn.
+    table("insert into {t} (a) values (9) log errors into {t}", &[INSERT]),
     rows("update {t} set b = 1", &[UPDATE_B]),
     rows("update {t} set a = 1", &[UPDATE]),
     rows("update {t} set b = b + 1", &[UPDATE_B, READ]),
@@ -195,6 +197,7 @@ pub const ACTIONS: &[Action] = &[
         &[&["alter any table"], &["drop any table"], SELECT, INSERT],
     ),
     ddl("truncate table {t}", On::Table, &[&["drop any table"]]),
+    ddl("truncate table {t} cascade", On::Table, &[&["drop any table"]]),
     ddl("comment on table {t} is 'c'", On::Table, &[&["comment any table"]]),
     ddl("comment on column {t}.a is 'c'", On::Table, &[&["comment any table"]]),
     ddl("analyze table {t} compute statistics", On::Table, &[&["analyze any"]]),
@@ -297,6 +300,10 @@ pub const ACTIONS: &[Action] = &[
     Action { dba: false, ..catalog("begin sys.sp; end;", On::Package, &[]) },
     // The system.
     system("create or replace context matrix_context using p", &[&["create any context"]]),
+    Action {
+        again: "create or replace context dropped using p",
+        ..system("drop context dropped", &[&["drop any context"]])
+    },
     // A trigger on the database, and one on another schema.
     system(
         "create or replace trigger et after startup on database begin null; end;",

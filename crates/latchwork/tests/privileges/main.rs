@@ -82,6 +82,7 @@ fn prepare(s: &mut Session) {
         "grant insert on o.t to z3",
         "create public synonym dps for o.t",
         "create directory dd as '/nowhere'",
+        "create context dropped using p",
     ] {
         run(s, text);
     }

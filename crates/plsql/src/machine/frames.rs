@@ -265,6 +265,11 @@ impl Machine {
             .collect()
     }
 
+    /// Owners and names of the units on the call stack; those of an anonymous block are empty.
+    pub(crate) fn units_on_stack(&self) -> Vec<(String, String)> {
+        self.frames.iter().map(|f| (f.unit.owner.clone(), f.unit.name.clone())).collect()
+    }
+
     /// The error being handled.
     pub(crate) fn current_error(&self) -> Option<&Ora> {
         self.handling.last().map(|f| &f.ora)

@@ -51,6 +51,11 @@ fn create_error_log<W: World>(c: &mut Call<'_, W>) -> Run<()> {
         None => format!("ERR$_{}", table.chars().take(NAME_MOST).collect::<String>()),
     };
     let to_owner = c.a.optional_text(2).map_or_else(|| c.w.schema(), |owner| unquote(&owner));
+    let tablespace = c.a.optional_text(3).map(|name| unquote(&name));
+    // A quotation mark would end the identifier inside the statement.
+    if [Some(&to), Some(&to_owner), tablespace.as_ref()].into_iter().flatten().any(|name| name.contains('"')) {
+        return Err(Ora::new(44003).into());
+    }
     let unsupported: Vec<&str> =
         columns.iter().filter(|column| logged_as(&column.ty).is_none()).map(|column| column.name.as_str()).collect();
     if !unsupported.is_empty() && !c.a.flag(4) {
@@ -67,8 +72,8 @@ fn create_error_log<W: World>(c: &mut Call<'_, W>) -> Run<()> {
         }
     }
     text.push(')');
-    if let Some(tablespace) = c.a.optional_text(3) {
-        text.push_str(&format!(" tablespace \"{}\"", unquote(&tablespace)));
+    if let Some(tablespace) = tablespace {
+        text.push_str(&format!(" tablespace \"{tablespace}\""));
     }
     c.w.execute_other(&text)?;
     Ok(())

@@ -61,9 +61,9 @@ fn clear_identifier<W: World>(c: &mut Call<'_, W>) -> Run<()> {
     Ok(())
 }
 
-/// The units on the call stack.
-fn callers<W: World>(c: &Call<'_, W>) -> Vec<String> {
-    c.m.call_stack().into_iter().map(|(_, name)| name).collect()
+/// Owners and names of the units on the call stack.
+fn callers<W: World>(c: &Call<'_, W>) -> Vec<(String, String)> {
+    c.m.units_on_stack()
 }
 
 fn set_context<W: World>(c: &mut Call<'_, W>) -> Run<()> {
