@@ -180,6 +180,16 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind, force
     Ok(())
 }
 
+/// How a type names another.
+#[derive(Clone, Copy)]
+enum Use {
+    Under,
+    /// As an attribute or the element.
+    Part,
+    /// In the heading of a method.
+    Heading,
+}
+
 /// ORA-02303 for a type that columns of tables, or other types, use. With FORCE other types may use it, as long as no
 /// column is of one of them: values that are stored keep their attributes.
 fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target, force: bool) -> Result<()> {
@@ -187,7 +197,7 @@ fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target, force: b
     let mut using = vec![object];
     let mut at = 0;
     while let Some(of) = using.get(at).copied() {
-        for (user, used) in &users {
+        for (user, used, _) in &users {
             if *used == of && !using.contains(user) {
                 using.push(*user);
             }
@@ -195,31 +205,51 @@ fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target, force: b
         at += 1;
     }
     let is_used = using.len() > 1 && !force;
-    if is_used || has_columns_of(work, &using)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
+    // A column of a supertype holds objects of the type as well, and so does a type with a part of the supertype. True
+    // for the types whose subtypes hold them too.
+    let mut holding: Vec<(ObjectId, bool)> = using.into_iter().map(|of| (of, true)).collect();
+    let mut at = 0;
+    while let Some((of, is_inherited)) = holding.get(at).copied() {
+        for (user, used, by) in &users {
+            let holder = match by {
+                Use::Under if *user == of => (*used, false),
+                Use::Under if *used == of && is_inherited => (*user, true),
+                Use::Part if *used == of => (*user, true),
+                _ => continue,
+            };
+            if !holding.contains(&holder) {
+                holding.push(holder);
+            }
+        }
+        at += 1;
+    }
+    let holding: Vec<ObjectId> = holding.into_iter().map(|(of, _)| of).collect();
+    if is_used || has_columns_of(work, &holding)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
 }
 
 /// The types that other types name: as attributes, elements and supertypes, and in the headings of methods.
-fn type_users(work: &Work<'_>) -> Result<Vec<(ObjectId, ObjectId)>> {
+fn type_users(work: &Work<'_>) -> Result<Vec<(ObjectId, ObjectId, Use)>> {
     use sql::plsql::ast::{TypeDefinition, TypeKind, TypeRef, Unit};
     let mut users = Vec::new();
     for def in work.image.objects_of_kinds(&[ObjectKind::Type]) {
         let Some(unit) = work.image.unit(def.object) else { continue };
         let Ok(Unit::Type { schema: _, name: _, definition }) = sql::plsql::parse_unit(&unit.source) else { continue };
-        let named: Vec<&TypeRef> = match &definition {
+        let named: Vec<(&TypeRef, Use)> = match &definition {
             TypeDefinition::Object(object) => {
                 let headings = object.methods.iter().flat_map(|method| {
                     let parameters = method.subprogram.parameters.iter().map(|p| &p.ty);
-                    parameters.chain(&method.subprogram.returns)
+                    parameters.chain(&method.subprogram.returns).map(|ty| (ty, Use::Heading))
                 });
-                object.under.iter().chain(object.attributes.iter().map(|a| &a.ty)).chain(headings).collect()
+                let under = object.under.iter().map(|ty| (ty, Use::Under));
+                under.chain(object.attributes.iter().map(|a| (&a.ty, Use::Part))).chain(headings).collect()
             }
             TypeDefinition::NestedTable { element, not_null: _ }
-            | TypeDefinition::Varray { limit: _, element, not_null: _ } => vec![element],
+            | TypeDefinition::Varray { limit: _, element, not_null: _ } => vec![(element, Use::Part)],
             TypeDefinition::Record(_)
             | TypeDefinition::Associative { element: _, not_null: _, index: _ }
             | TypeDefinition::RefCursor { returns: _ } => Vec::new(),
         };
-        for ty in named {
+        for (ty, by) in named {
             let TypeKind::Named { path, sizes: _, unit: _ } = &ty.kind else { continue };
             let found = match path.as_slice() {
                 [name] => work.image.find(def.owner_id, ObjectKind::Type, &name.name),
@@ -230,7 +260,7 @@ fn type_users(work: &Work<'_>) -> Result<Vec<(ObjectId, ObjectId)>> {
                 _ => None,
             };
             if let Some(used) = found.filter(|used| used.object != def.object) {
-                users.push((def.object, used.object));
+                users.push((def.object, used.object, by));
             }
         }
     }

@@ -82,6 +82,7 @@ impl Compiler<'_> {
     /// SET(collection): each element once.
     fn distinct_elements(&mut self, collection: Expr, pos: u32) -> Result<Expr> {
         let ty = collection.ty;
+        self.refuse_methods_of_order(&ty, pos)?;
         let empty = Expr::once(collection, |collection| {
             let (union, distinct) = (whole(1), whole(1));
             let args = vec![collection.clone(), collection.clone(), union, distinct];
@@ -109,17 +110,38 @@ impl Compiler<'_> {
         Ok(if negated { negate(is) } else { is })
     }
 
+    /// ORA-03001 for objects, or parts of values of the type, that a MAP or ORDER method compares: the conditions and
+    /// functions over collections compare attributes.
+    pub(crate) fn refuse_methods_of_order(&mut self, ty: &DataType, pos: u32) -> Result<()> {
+        let mut types = vec![*ty];
+        let mut at = 0;
+        while let Some(ty) = types.get(at).copied() {
+            at += 1;
+            let DataType::Named(id) = ty else { continue };
+            let Some(def) = self.type_def(id)? else { continue };
+            if def.lineage.order.is_some() {
+                return Err(unsupported("grouping of objects by a method", pos));
+            }
+            let parts: Vec<DataType> = match &def.shape {
+                TypeShape::Object(attributes) => attributes.iter().map(|a| a.ty).collect(),
+                _ => Vec::from_iter(def.element()),
+            };
+            for part in parts {
+                if matches!(part, DataType::Named(_)) && !types.contains(&part) {
+                    types.push(part);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses a type whose values cannot be grouped by equality.
     ///
     /// # Errors
     /// ORA-03001 for objects with a MAP or ORDER method, which may hold different objects for equal; those of
     /// `check_comparable`.
     pub(crate) fn check_grouping(&mut self, ty: &DataType, pos: u32) -> Result<()> {
-        if let DataType::Named(id) = ty
-            && self.type_def(*id)?.is_some_and(|def| def.lineage.order.is_some())
-        {
-            return Err(crate::refusals::unsupported("grouping of objects by a method", pos));
-        }
+        self.refuse_methods_of_order(ty, pos)?;
         crate::typing::check_comparable(ty, pos)
     }
 

@@ -185,6 +185,9 @@ impl Compiler<'_> {
                     ast::SetOp::Minus => 2,
                 };
                 let ty = a.ty;
+                if *distinct || op != 0 {
+                    self.refuse_methods_of_order(&ty, pos)?;
+                }
                 let whole = |n: u32| Expr::new(Node::Const(Value::Number(n.into())), number());
                 let args = vec![a, b, whole(op), whole(u32::from(*distinct))];
                 let e = self.scalar_function(functions::MULTISET, args, &[], pos)?;
@@ -217,11 +220,13 @@ impl Compiler<'_> {
     fn member(&mut self, e: &ast::Expr, of: &ast::Expr, submultiset: bool, negated: bool, pos: u32) -> Result<Expr> {
         let found = if submultiset {
             let (a, b) = self.two_collections(e, of)?;
+            self.refuse_methods_of_order(&a.ty, pos)?;
             self.scalar_function(functions::SUBMULTISET, vec![a, b], &[], pos)?
         } else {
             let (value, collection) = (self.value(e)?, self.value(of)?);
             let mismatch = || inconsistent("UDT", type_name(&collection.ty), of.pos.0);
             let element = self.element_of(&collection.ty)?.ok_or_else(mismatch)?;
+            self.refuse_methods_of_order(&element, pos)?;
             let value = convert(value, &element, e.pos.0)?;
             self.scalar_function(functions::MEMBER, vec![value, collection], &[], pos)?
         };
