@@ -14,4 +14,4 @@ set markup json off
 alter session set nls_numeric_characters = '.,';
 select 1.5 a, to_char(1.5) b from dual;
 alter session set nls_sort = binary_ci;
-alter session set nls_territory = germany;
+alter session set nls_territory = atlantis;
