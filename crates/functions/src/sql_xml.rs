@@ -219,8 +219,10 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
             let (Some(text), Some(path)) = (text_at(args, 0)?, text_at(args, 1)?) else { return null(out) };
             let items = selected(ctx, text, path, text_at(args, 2)?.unwrap_or(""))?;
             let written = out.text_buffer();
-            items.iter().for_each(|item| item.push_xml(written));
-            check_length(written)?;
+            for item in &items {
+                item.push_xml(written);
+                check_length(written)?;
+            }
             out.normalize();
             Ok(())
         }

@@ -8,6 +8,8 @@ use xml::{Document, Item, Making, Namespaces, Query, Source};
 
 /// Expressions kept; all are dropped when there are more.
 const KEPT_MAX: usize = 256;
+/// Longest path that is kept: a tree is many times as large as its text.
+const KEPT_LENGTH_MAX: usize = 4000;
 
 /// A query of XMLQUERY or XMLEXISTS with its clauses.
 #[derive(Clone, Debug, PartialEq, Image)]
@@ -71,6 +73,9 @@ impl Cache {
         }
         let known: Namespaces = xml::parse_namespaces(namespaces)?;
         let query = Rc::new(xml::parse(path, &[], known, true)?);
+        if path.len() + namespaces.len() > KEPT_LENGTH_MAX {
+            return Ok(query);
+        }
         if self.paths.len() == KEPT_MAX {
             self.paths.clear();
         }
