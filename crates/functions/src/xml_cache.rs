@@ -23,11 +23,14 @@ pub struct QuerySpec {
     pub xml: Vec<bool>,
 }
 
+/// A query with the clauses that it was made from.
+type Known = Rc<(QuerySpec, Query)>;
+
 #[derive(Default)]
 pub(crate) struct Cache {
     document: Rc<Document>,
     paths: Vec<(String, String, Rc<Query>)>,
-    queries: Vec<(Vec<u8>, Rc<(QuerySpec, Query)>)>,
+    queries: Vec<(Vec<u8>, Known)>,
     makings: Vec<(Vec<u8>, Rc<Making>)>,
 }
 
@@ -83,7 +86,7 @@ impl Cache {
         Ok(query)
     }
 
-    pub(crate) fn query(&mut self, spec: &Value) -> Result<Rc<(QuerySpec, Query)>> {
+    pub(crate) fn query(&mut self, spec: &Value) -> Result<Known> {
         let bytes = definition(spec)?;
         if let Some((_, query)) = self.queries.iter().find(|(known, _)| known == bytes) {
             return Ok(query.clone());

@@ -87,7 +87,7 @@ fn rows(expression: &str, text: &str) {
     }
     let mut value = Value::Null;
     for _ in 0..3 {
-        if !rows.next() {
+        if !rows.advance() {
             return;
         }
         for at in 0..3 {

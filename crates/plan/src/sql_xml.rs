@@ -101,6 +101,9 @@ fn check_xml(e: Expr, pos: u32) -> Result<Expr> {
     }
 }
 
+/// Names and types of the columns of a row source.
+type NamedColumns = Vec<(String, DataType)>;
+
 impl Compiler<'_> {
     /// A function of SQL/XML by its name; `None` if it is none.
     pub fn xml_function(&mut self, name: &str, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
@@ -488,7 +491,10 @@ impl Compiler<'_> {
         let text = operation(XmlOp::Serialize, vec![own, document, indent], DataType::Clob, pos)?;
         match ty {
             DataType::Clob => Ok(text),
-            DataType::Varchar2 { .. } => operation(XmlOp::String, vec![text], ty, pos),
+            DataType::Varchar2 { len, unit } => {
+                let counts_characters = whole(u32::from(unit == types::LenUnit::Char));
+                operation(XmlOp::Text, vec![text, whole(len), counts_characters], ty, pos)
+            }
             DataType::Blob => Err(unsupported("XMLSERIALIZE AS BLOB", pos)),
             _ => Err(Ora::new(932).at(pos)),
         }
@@ -500,7 +506,7 @@ impl Compiler<'_> {
         call: &ast::Call,
         clauses: &XmlClauses,
         pos: u32,
-    ) -> Result<(Expr, XmlRows, Vec<(String, DataType)>)> {
+    ) -> Result<(Expr, XmlRows, NamedColumns)> {
         let first = call.args.first().ok_or_else(|| Ora::new(938).at(pos))?;
         let text = self.operand(&first.value)?;
         if !is_text(&text) {

@@ -148,6 +148,9 @@ impl Evaluation<'_> {
                 self.visit_all(&b[..b.len().min(1)])?;
                 match (&a[..], &b[..]) {
                     ([], _) | (_, []) => Vec::new(),
+                    (_, [b, ..]) if *op == Arithmetic::WholeDiv && b.to_number() == 0.0 => {
+                        return Err(Ora::with(19112, &[&"FOAR0001: division by zero"]));
+                    }
                     ([a, ..], [b, ..]) => vec![Item::Number(arithmetic(*op, a.to_number(), b.to_number()))],
                 }
             }

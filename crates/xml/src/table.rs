@@ -113,7 +113,7 @@ impl TableRows {
     }
 
     /// Moves to the next row.
-    pub fn next(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         self.at += 1;
         self.at <= self.rows.len()
     }

@@ -194,7 +194,7 @@ impl XmlTable {
 
     #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if !self.rows.next() {
+        if !self.rows.advance() {
             return Ok(false);
         }
         self.made = self.made.wrapping_add(1);
