@@ -13,7 +13,8 @@ use xml::{Document, Edit, Item, Kind, NodeId, Serialization};
 pub enum XmlOp {
     /// XMLTYPE(text): a document. XMLPARSE (CONTENT …) when a second argument is 1.
     Parse,
-    /// The text of a value where a VARCHAR2 is expected; NULL of NULL.
+    /// The text of a value where a VARCHAR2 is expected; NULL of NULL. Its longest length may follow, and 1 if that
+    /// counts characters.
     Text,
     /// The methods getClobVal, getStringVal, getNumberVal, getRootElement, isFragment and getNamespace.
     Clob,
@@ -187,7 +188,17 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
             Ok(())
         }
         XmlOp::Text => match text_at(args, 0)? {
-            Some(text) => set_string(ctx, text, 19011, out),
+            Some(text) => {
+                let length = if is_one(args, 2) { text.chars().count() } else { text.len() };
+                let most = match args.get(1) {
+                    Some(Value::Number(n)) => n.to_i64().ok().and_then(|n| usize::try_from(n).ok()),
+                    _ => None,
+                };
+                if most.is_some_and(|most| length > most) {
+                    return Err(Ora::new(19011));
+                }
+                set_string(ctx, text, 19011, out)
+            }
             None => null(out),
         },
         XmlOp::Clob => {
@@ -219,8 +230,10 @@ pub(crate) fn operation(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
             let (Some(text), Some(path)) = (text_at(args, 0)?, text_at(args, 1)?) else { return null(out) };
             let items = selected(ctx, text, path, text_at(args, 2)?.unwrap_or(""))?;
             let written = out.text_buffer();
-            items.iter().for_each(|item| item.push_xml(written));
-            check_length(written)?;
+            for item in &items {
+                item.push_xml(written);
+                check_length(written)?;
+            }
             out.normalize();
             Ok(())
         }

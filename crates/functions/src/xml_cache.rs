@@ -8,6 +8,8 @@ use xml::{Document, Item, Making, Namespaces, Query, Source};
 
 /// Expressions kept; all are dropped when there are more.
 const KEPT_MAX: usize = 256;
+/// Longest path that is kept: a tree is many times as large as its text.
+const KEPT_LENGTH_MAX: usize = 4000;
 
 /// A query of XMLQUERY or XMLEXISTS with its clauses.
 #[derive(Clone, Debug, PartialEq, Image)]
@@ -21,14 +23,14 @@ pub struct QuerySpec {
     pub xml: Vec<bool>,
 }
 
-/// A compiled query by the bytes of its clauses.
-type Prepared = (Vec<u8>, Rc<(QuerySpec, Query)>);
+/// A query with the clauses that it was made from.
+type Known = Rc<(QuerySpec, Query)>;
 
 #[derive(Default)]
 pub(crate) struct Cache {
     document: Rc<Document>,
     paths: Vec<(String, String, Rc<Query>)>,
-    queries: Vec<Prepared>,
+    queries: Vec<(Vec<u8>, Known)>,
     makings: Vec<(Vec<u8>, Rc<Making>)>,
 }
 
@@ -74,6 +76,9 @@ impl Cache {
         }
         let known: Namespaces = xml::parse_namespaces(namespaces)?;
         let query = Rc::new(xml::parse(path, &[], known, true)?);
+        if path.len() + namespaces.len() > KEPT_LENGTH_MAX {
+            return Ok(query);
+        }
         if self.paths.len() == KEPT_MAX {
             self.paths.clear();
         }
@@ -81,7 +86,7 @@ impl Cache {
         Ok(query)
     }
 
-    pub(crate) fn query(&mut self, spec: &Value) -> Result<Rc<(QuerySpec, Query)>> {
+    pub(crate) fn query(&mut self, spec: &Value) -> Result<Known> {
         let bytes = definition(spec)?;
         if let Some((_, query)) = self.queries.iter().find(|(known, _)| known == bytes) {
             return Ok(query.clone());

@@ -101,8 +101,8 @@ fn check_xml(e: Expr, pos: u32) -> Result<Expr> {
     }
 }
 
-/// XMLTABLE: the value of its rows, their definition, and the names and types of its columns.
-type XmlTable = (Expr, XmlRows, Vec<(String, DataType)>);
+/// Names and types of the columns of a row source.
+type NamedColumns = Vec<(String, DataType)>;
 
 impl Compiler<'_> {
     /// A function of SQL/XML by its name; `None` if it is none.
@@ -491,14 +491,22 @@ impl Compiler<'_> {
         let text = operation(XmlOp::Serialize, vec![own, document, indent], DataType::Clob, pos)?;
         match ty {
             DataType::Clob => Ok(text),
-            DataType::Varchar2 { .. } => operation(XmlOp::String, vec![text], ty, pos),
+            DataType::Varchar2 { len, unit } => {
+                let counts_characters = whole(u32::from(unit == types::LenUnit::Char));
+                operation(XmlOp::Text, vec![text, whole(len), counts_characters], ty, pos)
+            }
             DataType::Blob => Err(unsupported("XMLSERIALIZE AS BLOB", pos)),
             _ => Err(Ora::new(932).at(pos)),
         }
     }
 
     /// The value of XMLTABLE, which has the row expression and the values of PASSING, its definition and its columns.
-    pub fn xml_table(&mut self, call: &ast::Call, clauses: &XmlClauses, pos: u32) -> Result<XmlTable> {
+    pub fn xml_table(
+        &mut self,
+        call: &ast::Call,
+        clauses: &XmlClauses,
+        pos: u32,
+    ) -> Result<(Expr, XmlRows, NamedColumns)> {
         let first = call.args.first().ok_or_else(|| Ora::new(938).at(pos))?;
         let text = self.operand(&first.value)?;
         if !is_text(&text) {

@@ -35,14 +35,16 @@ pub(crate) fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..='\u{10FFFF}')
 }
 
-/// Appends a text as the content of an element, or of an attribute in quotes.
-pub fn push_escaped(text: &str, in_attribute: bool, out: &mut String) {
+/// Appends a text as the content of an element, or with its quotes escaped too: Oracle does so in attributes and in all
+/// text that it makes from values of SQL.
+pub fn push_escaped(text: &str, quotes: bool, out: &mut String) {
     for c in text.chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '"' if in_attribute => out.push_str("&quot;"),
+            '"' if quotes => out.push_str("&quot;"),
+            '\'' if quotes => out.push_str("&apos;"),
             c => out.push(c),
         }
     }

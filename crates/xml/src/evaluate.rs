@@ -16,8 +16,14 @@ use types::{Ora, Result};
 
 /// Most items of a sequence.
 const ITEMS_MAX: usize = 1 << 20;
+/// Bytes of the texts and documents that an evaluation makes, those that it drops again too.
+const MADE_MAX: usize = 1 << 28;
 /// Nodes visited between two checks for a cancelled statement.
 const VISITS_BETWEEN_CHECKS: u32 = 1 << 12;
+/// Bytes of a text that count as a visited node.
+const BYTES_OF_A_VISIT: usize = 64;
+/// Most items that the variables and loops of an expression hold.
+const HELD_MAX: usize = ITEMS_MAX * 4;
 
 /// Whether the statement may go on: ORA-01013 and others.
 pub type Check<'a> = &'a mut dyn FnMut() -> Result<()>;
@@ -29,6 +35,10 @@ pub struct Evaluation<'a> {
     next_source: usize,
     check: Check<'a>,
     visits: u32,
+    /// Bytes made so far.
+    made: usize,
+    /// Items of the loops that run.
+    held: usize,
 }
 
 /// The context of an expression.
@@ -57,7 +67,7 @@ impl Query {
         let next_source = context.iter().chain(variables.iter().flatten()).map(of).max().unwrap_or(0);
         let mut slots = variables;
         slots.resize(self.slots, Vec::new());
-        let mut evaluation = Evaluation { variables: slots, next_source, check, visits: 0 };
+        let mut evaluation = Evaluation { variables: slots, next_source, check, visits: 0, made: 0, held: 0 };
         let size = usize::from(context.is_some());
         evaluation.eval(&self.root, &Context { item: context, position: size, size })
     }
@@ -67,6 +77,34 @@ impl Evaluation<'_> {
     fn visit(&mut self) -> Result<()> {
         self.visits = self.visits.wrapping_add(1);
         if self.visits.is_multiple_of(VISITS_BETWEEN_CHECKS) { (self.check)() } else { Ok(()) }
+    }
+
+    /// Visits the nodes inside items whose text is read.
+    fn visit_all(&mut self, items: &[Item]) -> Result<()> {
+        for item in items {
+            let nodes = match item {
+                Item::Node(source, node) => source.document.next(*node) - node,
+                Item::Text(text) => (text.len() / BYTES_OF_A_VISIT) as u32,
+                Item::Number(_) | Item::Boolean(_) => 0,
+            };
+            let until_check = VISITS_BETWEEN_CHECKS - self.visits % VISITS_BETWEEN_CHECKS;
+            self.visits = self.visits.wrapping_add(nodes);
+            if nodes >= until_check {
+                (self.check)()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the bytes of a text or document that was made (X3).
+    fn make(&mut self, bytes: usize) -> Result<()> {
+        self.made += bytes;
+        if self.made > MADE_MAX { Err(too_large("XQuery text", self.made)) } else { Ok(()) }
+    }
+
+    fn check_held(&self) -> Result<()> {
+        let held = self.held + self.variables.iter().map(Vec::len).sum::<usize>();
+        if held > HELD_MAX { Err(too_large("XQuery items", held)) } else { Ok(()) }
     }
 
     fn check_items(&self, n: usize) -> Result<()> {
@@ -106,8 +144,13 @@ impl Evaluation<'_> {
             }
             Expr::Arithmetic(op, a, b) => {
                 let (a, b) = (self.eval(a, cx)?, self.eval(b, cx)?);
+                self.visit_all(&a[..a.len().min(1)])?;
+                self.visit_all(&b[..b.len().min(1)])?;
                 match (&a[..], &b[..]) {
                     ([], _) | (_, []) => Vec::new(),
+                    (_, [b, ..]) if *op == Arithmetic::WholeDiv && b.to_number() == 0.0 => {
+                        return Err(Ora::with(19112, &[&"FOAR0001: division by zero"]));
+                    }
                     ([a, ..], [b, ..]) => vec![Item::Number(arithmetic(*op, a.to_number(), b.to_number()))],
                 }
             }
@@ -144,8 +187,18 @@ impl Evaluation<'_> {
                 for e in args {
                     values.push(self.eval(e, cx)?);
                 }
+                for items in &values {
+                    self.visit_all(items)?;
+                }
+                if let (true, Some(item)) = (args.is_empty(), &cx.item) {
+                    self.visit_all(std::slice::from_ref(item))?;
+                }
                 let here = Here { item: cx.item.as_ref(), position: cx.position, size: cx.size };
-                call(*function, values, &here)?
+                let found = call(*function, values, &here)?;
+                if let [Item::Text(text)] = &found[..] {
+                    self.make(text.len())?;
+                }
+                found
             }
             Expr::If(parts) => {
                 let [test, then, otherwise] = &**parts;
@@ -159,6 +212,7 @@ impl Evaluation<'_> {
             Expr::Element { name, attributes, content } => {
                 let mut text = String::new();
                 self.element(name, attributes, content, cx, &mut text)?;
+                self.make(text.len())?;
                 let mut document = Document::default();
                 document.parse(&text, true)?;
                 let element = document.element().ok_or_else(|| Ora::internal("constructor without an element"))?;
@@ -175,8 +229,10 @@ impl Evaluation<'_> {
     /// Whether the comparison holds for some pair of items.
     fn compared(&mut self, op: Compare, left: &[Item], right: &[Item]) -> Result<bool> {
         for a in left {
+            self.visit_all(std::slice::from_ref(a))?;
             for b in right {
                 self.visit()?;
+                self.visit_all(std::slice::from_ref(b))?;
                 if compare(op, a, b) {
                     return Ok(true);
                 }
@@ -224,10 +280,22 @@ impl Evaluation<'_> {
 
     fn step(&mut self, items: Vec<Item>, axis: Axis, test: &Test, predicates: &[Expr]) -> Result<Vec<Item>> {
         let mut out: Vec<Item> = Vec::new();
+        // Descendants of a node inside the one before are known already: `//*//*` reads each node once.
+        let is_nested = matches!(axis, Axis::Descendant | Axis::DescendantOrThis) && predicates.is_empty();
+        let mut read: Option<(usize, NodeId, NodeId)> = None;
         for item in items {
             let Item::Node(source, node) = item else {
                 return Err(Ora::with(19112, &[&"XPTY0019: a step of a path begins at a value that is no node"]));
             };
+            if is_nested {
+                let is_inner = !matches!(source.document.kind(node), Kind::Attribute | Kind::Namespace);
+                if is_inner
+                    && read.is_some_and(|(number, begin, end)| number == source.number && begin <= node && node < end)
+                {
+                    continue;
+                }
+                read = Some((source.number, node, source.document.next(node)));
+            }
             let mut nodes = Vec::new();
             self.axis(&source.document, node, axis, test, &mut nodes)?;
             let mut found: Vec<Item> = nodes.into_iter().map(|n| Item::Node(source.clone(), n)).collect();
@@ -335,7 +403,12 @@ impl Evaluation<'_> {
                 if found.len() > 1 {
                     return Err(many());
                 }
-                values.push(found.into_iter().next());
+                ev.visit_all(&found)?;
+                let key = found.into_iter().next().map(Item::into_value);
+                if let Some(Item::Text(text)) = &key {
+                    ev.make(text.len())?;
+                }
+                values.push(key);
             }
             for clause in &clauses[order + 1..] {
                 if let Clause::Where(test) = clause
@@ -372,6 +445,9 @@ impl Evaluation<'_> {
         match first {
             Clause::For { slot, at, source } => {
                 let items = self.eval(source, cx)?;
+                let held = items.len();
+                self.held += held;
+                self.check_held()?;
                 for (item, position) in items.into_iter().zip(1u32..) {
                     self.variables[*slot] = vec![item];
                     if let Some(at) = at {
@@ -379,10 +455,14 @@ impl Evaluation<'_> {
                     }
                     self.tuples(rest, cx, done)?;
                 }
+                self.held -= held;
                 Ok(())
             }
             Clause::Let { slot, value } => {
                 self.variables[*slot] = self.eval(value, cx)?;
+                if self.variables[*slot].len() > ITEMS_MAX / 512 {
+                    self.check_held()?;
+                }
                 self.tuples(rest, cx, done)
             }
             Clause::Where(test) => {

@@ -242,8 +242,18 @@ pub(crate) fn call(function: Function, mut args: Vec<Vec<Item>>, here: &Here<'_>
             None => one(Item::text("")),
         },
         Data => {
-            let atom = |item: Item| if item.is_node() { Item::text(&item.to_text()) } else { item };
-            Ok(subject().into_iter().map(atom).collect())
+            // A node inside another has its text again: `data(//*)` of a deep document is larger than the document.
+            let mut bytes = 0;
+            let mut values = Vec::new();
+            for item in subject() {
+                let value = item.into_value();
+                if let Item::Text(text) = &value {
+                    bytes += text.len();
+                    check_text(bytes)?;
+                }
+                values.push(value);
+            }
+            Ok(values)
         }
         NormalizeSpace => {
             let items = subject();
@@ -255,10 +265,11 @@ pub(crate) fn call(function: Function, mut args: Vec<Vec<Item>>, here: &Here<'_>
         Translate => {
             let (value, from, to) = (first_text(&args[0]), first_text(&args[1]), first_text(&args[2]));
             let to: Vec<char> = to.chars().collect();
-            let mapped = |c: char| match from.chars().position(|known| known == c) {
-                Some(at) => to.get(at).copied(),
-                None => Some(c),
-            };
+            let mut targets = std::collections::HashMap::new();
+            for (at, c) in from.chars().enumerate() {
+                targets.entry(c).or_insert_with(|| to.get(at).copied());
+            }
+            let mapped = |c: char| targets.get(&c).copied().unwrap_or(Some(c));
             let out: std::string::String = value.chars().filter_map(mapped).collect();
             one(Item::text(&out))
         }
@@ -277,10 +288,13 @@ pub(crate) fn call(function: Function, mut args: Vec<Vec<Item>>, here: &Here<'_>
         }
         DistinctValues => {
             let mut seen = std::collections::HashSet::new();
+            let mut bytes = 0;
             let mut out = Vec::new();
             for item in subject() {
                 let text = item.to_text();
                 if seen.insert(text.clone()) {
+                    bytes += text.len();
+                    check_text(bytes)?;
                     out.push(if item.is_node() { Item::text(&text) } else { item });
                 }
             }

@@ -74,6 +74,11 @@ impl Item {
         matches!(self, Item::Node(..))
     }
 
+    /// The item, or the text of a node.
+    pub(crate) fn into_value(self) -> Item {
+        if self.is_node() { Item::text(&self.to_text()) } else { self }
+    }
+
     /// Appends the item as XML.
     pub fn push_xml(&self, out: &mut String) {
         match self {

@@ -174,7 +174,7 @@ pub fn element(making: &Making, args: &[Value], nls: &Nls, out: &mut String) -> 
         value_text(value, nls, &mut text)?;
         check_characters(&text)?;
         match making.escapes && !content.xml {
-            true => push_escaped(&text, false, out),
+            true => push_escaped(&text, true, out),
             false => out.push_str(without_declaration(&text)),
         }
         match &content.name {

@@ -9,7 +9,8 @@ use types::{Ora, Result};
 
 /// Deepest nesting of an expression (X1).
 const DEPTH_MAX: usize = 64;
-/// Most operators and bound variables of an expression: the tree of `a + b + c` is as deep as it has operators (X1).
+/// Most operators, bound variables and WHERE clauses of an expression: the tree of `a + b + c` is as deep as it has
+/// operators, and each clause is evaluated inside the one before (X1).
 const OPERATORS_MAX: usize = 400;
 /// Longest expression in bytes.
 const LENGTH_MAX: usize = 1 << 20;
@@ -319,6 +320,7 @@ impl Parser<'_> {
                     }
                 }
             } else if self.eat_word("where") {
+                self.operator()?;
                 clauses.push(Clause::Where(self.single()?));
             } else if self.at_pair("order", "by") || self.at_pair("stable", "order") {
                 self.eat_word("stable");

@@ -3,6 +3,7 @@
 use crate::chars::{in_name, is_allowed, name_length, push_unescaped, reference};
 use crate::error::failed;
 use crate::node::{Kind, Node, NodeId};
+use std::collections::HashMap;
 use types::{Ora, Result};
 
 /// Deepest nesting of elements (X1).
@@ -22,8 +23,10 @@ const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 /// ORA-31011 for a text that is not well-formed.
 pub(crate) fn read(text: &str, fragment: bool, nodes: &mut Vec<Node>, namespaces: &mut Vec<String>) -> Result<()> {
     namespaces.push(XML_NAMESPACE.to_owned());
-    let bindings = vec![("xml".to_owned(), 1)];
-    Reader { text, at: 0, nodes, namespaces, open: Vec::new(), bindings, fragment }.run()
+    let bindings = HashMap::from([("xml", vec![1])]);
+    let numbers = HashMap::from([(XML_NAMESPACE.to_owned(), 1)]);
+    let (open, declared) = (Vec::new(), Vec::new());
+    Reader { text, at: 0, nodes, namespaces, numbers, open, declared, bindings, fragment }.run()
 }
 
 struct Reader<'a> {
@@ -31,15 +34,19 @@ struct Reader<'a> {
     at: usize,
     nodes: &'a mut Vec<Node>,
     namespaces: &'a mut Vec<String>,
-    /// Open elements, and the number of bindings outside each.
+    /// The number of each namespace.
+    numbers: HashMap<String, u32>,
+    /// Open elements, and the number of declarations outside each.
     open: Vec<(NodeId, usize)>,
-    /// Prefixes in scope with their namespaces, from 1; 0 takes the default namespace away.
-    bindings: Vec<(String, u32)>,
+    /// The prefixes that open elements declare.
+    declared: Vec<&'a str>,
+    /// For each prefix its namespaces, the nearest last; they count from 1, and 0 takes the default namespace away.
+    bindings: HashMap<&'a str, Vec<u32>>,
     fragment: bool,
 }
 
-impl Reader<'_> {
-    fn rest(&self) -> &str {
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
@@ -208,10 +215,12 @@ impl Reader<'_> {
         self.at = start + length;
         // Blanks between elements are no text, as Oracle reads documents; they stay in the text of the document.
         let is_blank = data.bytes().all(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
-        let is_alone =
-            self.open.last().is_some_and(|(id, _)| self.has_no_children(*id)) && self.rest().starts_with("</");
-        if is_blank && !is_alone {
-            return Ok(());
+        if is_blank {
+            let is_alone =
+                self.open.last().is_some_and(|(id, _)| self.has_no_children(*id)) && self.rest().starts_with("</");
+            if !is_alone {
+                return Ok(());
+            }
         }
         let id = self.push(Kind::Text, start);
         let node = &mut self.nodes[id as usize];
@@ -219,9 +228,11 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Whether the last node is the open element or one of its attributes.
     fn has_no_children(&self, element: NodeId) -> bool {
-        let inner = &self.nodes[element as usize + 1..];
-        inner.iter().all(|node| matches!(node.kind, Kind::Attribute | Kind::Namespace))
+        let last = self.nodes.len() - 1;
+        let is_attribute = matches!(self.nodes[last].kind, Kind::Attribute | Kind::Namespace);
+        last == element as usize || is_attribute && self.nodes[last].parent == element
     }
 
     /// Checks the characters and references of a text, and returns whether there are references.
@@ -325,7 +336,7 @@ impl Reader<'_> {
             return Err(Ora::with(4030, &[&NESTING_MAX, &"qmxlu subheap", &"XML nesting"]));
         }
         let element = self.push(Kind::Element, start);
-        self.open.push((element, self.bindings.len()));
+        self.open.push((element, self.declared.len()));
         let closed = loop {
             let blanks = self.blanks();
             if self.eat(">") {
@@ -395,15 +406,18 @@ impl Reader<'_> {
         if let Some(prefix) = prefix {
             let mut uri = String::new();
             push_unescaped(value, &mut uri);
-            let number = match self.namespaces.iter().position(|known| *known == uri) {
+            let number = match self.numbers.get(&uri) {
                 _ if uri.is_empty() => 0,
-                Some(at) => at as u32 + 1,
+                Some(number) => *number,
                 None => {
-                    self.namespaces.push(uri);
-                    self.namespaces.len() as u32
+                    self.namespaces.push(uri.clone());
+                    let number = self.namespaces.len() as u32;
+                    self.numbers.insert(uri, number);
+                    number
                 }
             };
-            self.bindings.push((prefix.to_owned(), number));
+            self.bindings.entry(prefix).or_default().push(number);
+            self.declared.push(prefix);
         }
         Ok(())
     }
@@ -417,8 +431,8 @@ impl Reader<'_> {
             if prefix.is_empty() && !is_element {
                 return Ok(0);
             }
-            match self.bindings.iter().rev().find(|(known, _)| known == prefix) {
-                Some((_, number)) if *number > 0 || prefix.is_empty() => Ok(*number),
+            match self.bindings.get(prefix).and_then(|numbers| numbers.last()) {
+                Some(number) if *number > 0 || prefix.is_empty() => Ok(*number),
                 None if prefix.is_empty() => Ok(0),
                 _ => Err(failed(234, &format!("namespace prefix \"{prefix}\" is not declared"), self.line())),
             }
@@ -471,8 +485,12 @@ impl Reader<'_> {
 
     fn close(&mut self) {
         let next = self.nodes.len() as NodeId;
-        let Some((element, bindings)) = self.open.pop() else { return };
-        self.bindings.truncate(bindings);
+        let Some((element, outside)) = self.open.pop() else { return };
+        for prefix in self.declared.drain(outside..) {
+            if let Some(numbers) = self.bindings.get_mut(prefix) {
+                numbers.pop();
+            }
+        }
         let node = &mut self.nodes[element as usize];
         (node.end, node.next) = (self.at as u32, next);
         let parent = self.open.last().map_or(0, |(id, _)| *id);

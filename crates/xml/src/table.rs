@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::evaluate::Check;
-use crate::item::{Item, Source, many, text_of_all};
+use crate::item::{Item, Source, check_text, many, text_of_all};
 use crate::parse::{Namespaces, parse};
 use crate::query::Query;
 use std::rc::Rc;
@@ -147,7 +147,10 @@ impl TableRows {
 pub fn cast(items: &[Item], ty: &DataType, nls: &Nls, out: &mut Value) -> Result<()> {
     if *ty == DataType::Xml {
         let text = out.text_buffer();
-        items.iter().for_each(|item| item.push_xml(text));
+        for item in items {
+            item.push_xml(text);
+            check_text(text.len())?;
+        }
         out.normalize();
         return Ok(());
     }

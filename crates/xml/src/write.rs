@@ -3,6 +3,7 @@
 use crate::chars::push_escaped;
 use crate::document::Document;
 use crate::node::{Kind, NodeId};
+use std::collections::HashSet;
 
 /// Appends a node as it stands in the text; an element gets the declarations of the namespaces around it (X4).
 pub fn push_node(document: &Document, node: NodeId, out: &mut String) {
@@ -29,17 +30,13 @@ pub fn push_node(document: &Document, node: NodeId, out: &mut String) {
 
 /// The declarations of the elements around `node` that no nearer one replaces.
 fn missing_declarations(document: &Document, node: NodeId) -> Vec<NodeId> {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     let mut missing = Vec::new();
     let mut at = node;
     loop {
         for declaration in document.attributes(at).filter(|n| document.kind(*n) == Kind::Namespace) {
             let name = document.name(declaration);
-            if seen.contains(&name) {
-                continue;
-            }
-            seen.push(name);
-            if at != node {
+            if seen.insert(name) && at != node {
                 missing.push(declaration);
             }
         }

@@ -148,3 +148,43 @@ proptest! {
         prop_assert_eq!(evaluated("/*", &text).unwrap(), text);
     }
 }
+
+/// Sizes at which a search that is repeated for each node takes minutes.
+#[test]
+fn large_documents_are_read_in_linear_time() {
+    let declarations: String = (0..9000).map(|n| format!(" xmlns:p{n}='u{n}'")).collect();
+    let attributes: String = (0..9000).map(|n| format!(" a{n}='{n}'")).collect();
+    let redefined: String = (0..200_000).map(|n| format!("<a xmlns='u{n}'/>")).collect();
+    for (text, count) in [
+        (format!("<r{declarations}>{}</r>", "<p0:a/>".repeat(200_000)), "200000"),
+        (format!("<r{attributes}>{}</r>", "x<b/>".repeat(200_000)), "200000"),
+        (format!("<r>{redefined}</r>"), "200000"),
+    ] {
+        assert_eq!(evaluated("count(/r/*)", &text).unwrap(), count);
+    }
+}
+
+#[test]
+fn nested_descendants_are_found_once() {
+    let text = format!("<r>{}{}{}</r>", "<x>".repeat(60), "<a y='1'><b/></a>".repeat(10_000), "</x>".repeat(60));
+    assert_eq!(evaluated("count(//*//*//*)", &text).unwrap(), "20059");
+    assert_eq!(evaluated("count(//*/descendant-or-self::*)", &text).unwrap(), "20061");
+    assert_eq!(evaluated("count(//@y/descendant-or-self::node())", &text).unwrap(), "10000");
+    assert_eq!(evaluated("count((/r | //@y)/descendant-or-self::node())", &text).unwrap(), "30061");
+}
+
+#[test]
+fn expressions_that_hold_too_much_are_refused() {
+    let loops: Vec<String> = (0..8).map(|n| format!("$a{n} in 1 to 1000000")).collect();
+    let bound: Vec<String> = (0..8).map(|n| format!("$a{n} := 1 to 1000000")).collect();
+    let doubled: Vec<String> = (1..60).map(|n| format!("$a{n} := concat($a{}, $a{})", n - 1, n - 1)).collect();
+    for expression in [
+        format!("for {} return 1", loops.join(", ")),
+        format!("let {} return 1", bound.join(", ")),
+        format!("let $a0 := 'x', {} return 1", doubled.join(", ")),
+        format!("for $a in 1 to 3 {} return $a", "where 1 ".repeat(100_000)),
+    ] {
+        let e = evaluated(&expression, "<a/>").unwrap_err();
+        assert_eq!(e.code(), 4030, "{}: {e}", &expression[..60]);
+    }
+}
