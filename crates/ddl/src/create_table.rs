@@ -150,7 +150,8 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
             return Err(Ora::new(14451).at(by.pos.0));
         }
         // The partitions of an interval would have to be made while the rows are loaded.
-        let by_interval = matches!(by.method, sql::ast::PartitionMethod::Range { interval: Some(_), .. });
+        let by_interval =
+            matches!(by.method, sql::ast::PartitionMethod::Range { interval: Some(_), store_in: _, partitions: _ });
         if !matches!(*organization, TableOrganization::Heap) || by_interval && as_query.is_some() {
             return Err(Ora::unsupported().at(by.pos.0));
         }

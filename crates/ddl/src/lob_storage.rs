@@ -20,16 +20,17 @@ use types::{Ora, Result};
 /// ORA-00904 for a column that the table does not have, ORA-22853 for one that is no LOB, ORA-22850 for one that is
 /// named twice; ORA-00959; ORA-03001 for COMPRESS, DEDUPLICATE and another tablespace than the table's.
 fn check(work: &Work<'_>, table: &TableDef, lob: &LobStorage) -> Result<()> {
-    for (nth, wanted) in lob.columns.iter().enumerate() {
+    let LobStorage { columns, name: _, stores: _, in_row: _, tablespace, unsupported, pos: _ } = lob;
+    for (nth, wanted) in columns.iter().enumerate() {
         let (_, column) = table.column(&wanted.name).ok_or_else(|| no_column(wanted))?;
         if !plan::is_lob(&column.data_type) {
             return Err(Ora::new(22_853).at(wanted.pos.0));
         }
-        if lob.columns[..nth].iter().any(|other| other.name == wanted.name) {
+        if columns[..nth].iter().any(|other| other.name == wanted.name) {
             return Err(Ora::new(22_850).at(wanted.pos.0));
         }
     }
-    if let Some(name) = &lob.tablespace {
+    if let Some(name) = tablespace {
         let number = work.tablespace_number(name)?;
         let is_here = match &table.organization {
             Organization::Heap(segment) | Organization::Index(segment) => segment.tablespace == number,
@@ -41,7 +42,7 @@ fn check(work: &Work<'_>, table: &TableDef, lob: &LobStorage) -> Result<()> {
             return Err(Ora::unsupported().at(name.pos.0));
         }
     }
-    lob.unsupported.map_or(Ok(()), |pos| Err(Ora::unsupported().at(pos.0)))
+    unsupported.map_or(Ok(()), |pos| Err(Ora::unsupported().at(pos.0)))
 }
 
 /// Checks the clauses of CREATE TABLE.

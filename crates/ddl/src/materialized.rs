@@ -112,7 +112,7 @@ fn without_log(work: &mut Work<'_>, create: &CreateMaterializedView, target: &Ta
     work.host.describe(&create.query, None)?;
     let tables = match &create.query.body {
         QueryBody::Select(select) => &select.from[..],
-        QueryBody::SetOperation { .. } | QueryBody::Nested(_) => &[],
+        QueryBody::SetOperation { op: _, all: _, left: _, right: _, pos: _ } | QueryBody::Nested(_) => &[],
     };
     for table in tables {
         let TableRefKind::Table(table) = &table.kind else { continue };

@@ -170,7 +170,7 @@ pub fn interval_value(work: &mut Work<'_>, expr: &Expr) -> Result<Value> {
                 && call.name.link.is_none()
                 && call.args.iter().all(|arg| is_literal(&arg.value))
         }
-        _ => is_literal(expr),
+        _ => is_literal(expr), // not a clause: any other expression is no call
     };
     if !known {
         return Err(wrong());

@@ -52,7 +52,19 @@ fn parse(text: &str, pos: u32) -> Result<i128> {
 
 impl Numbers {
     fn new(options: &SequenceOptions, pos: u32) -> Result<Numbers> {
-        let SequenceOptions { start_with, increment_by, maxvalue, minvalue, restart, .. } = options;
+        let SequenceOptions {
+            start_with,
+            increment_by,
+            maxvalue,
+            minvalue,
+            cycle: _,
+            cache: _,
+            order: _,
+            restart,
+            scale: _,
+            session: _,
+            keep: _,
+        } = options;
         if *restart {
             return Err(Ora::new(933).at(pos)); // RESTART is for ALTER SEQUENCE
         }

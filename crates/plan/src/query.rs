@@ -836,7 +836,7 @@ pub fn conjunction(conds: Vec<Expr>) -> Option<Expr> {
 /// The error of a select item that is a condition, or a call of a function that returns BOOLEAN.
 fn boolean_item(expr: &ast::Expr) -> Ora {
     match expr.kind {
-        ExprKind::Name(_) | ExprKind::Call(_) | ExprKind::Apply { .. } => {
+        ExprKind::Name(_) | ExprKind::Call(_) | ExprKind::Apply { base: _, args: _ } => {
             Ora::new(6552).at(expr.pos.0).because(Ora::with(6553, &[&382, &"expression is of wrong type"]))
         }
         _ => Ora::new(923).at(expr.pos.0), // not a clause: a condition is no select item

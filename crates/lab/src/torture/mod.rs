@@ -158,6 +158,7 @@ pub const POINTS: &[&str] = &[
     "redo_switched",
     "redo_synced",
     "redo_written",
+    "scheduled-job-begun",
     "server-handed-over",
     "server-session-ended",
     "smon-dropping-index",

@@ -248,7 +248,8 @@ impl<W: World> Compiler<'_, W> {
     fn type_body(&mut self, body: &ast::TypeBody, object: &ObjectSym) -> HashMap<(String, u32), u32> {
         let mut exports = HashMap::new();
         let known = self.own_methods(object);
-        for method in &body.methods {
+        let ast::TypeBody { schema: _, name: _, methods } = body;
+        for method in methods {
             let pos = method.subprogram.name.pos;
             let heading = match self.method_heading(method, &object.def) {
                 Ok(heading) => heading,
