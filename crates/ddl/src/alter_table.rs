@@ -271,8 +271,11 @@ fn default_value(work: &mut Work<'_>, table: &TableDef, column: &ColumnDef, sour
 fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> Result<()> {
     let pos = spec.name.pos.0;
     let position = column_position(table, &spec.name)?;
-    if spec.generated.is_some() || spec.identity.is_some() {
+    if spec.generated.is_some() {
         return Err(Ora::unsupported().at(pos));
+    }
+    if let Some(wanted) = &spec.identity {
+        modify_identity(work, table, position, wanted, pos)?;
     }
     if let Some(data_type) = columns::column_type(work, spec)? {
         change_type(work, table, position, data_type, pos)?;
@@ -297,6 +300,50 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
         modify_constraint(work, table, position, constraint, pos)?;
     }
     Ok(())
+}
+
+/// Changes the sequence of an identity column. START WITH is its next number, START WITH LIMIT VALUE the number behind
+/// the greatest value of the column (the least one if the sequence descends).
+///
+/// # Errors
+/// ORA-30673 for another column, and those of a sequence's options.
+fn modify_identity(
+    work: &mut Work<'_>,
+    table: &mut TableDef,
+    position: usize,
+    wanted: &sql::ast::Identity,
+    pos: u32,
+) -> Result<()> {
+    let sql::ast::Identity { always, on_null, options } = wanted;
+    let Some(identity) = table.columns[position].identity.as_mut() else { return Err(Ora::new(30673).at(pos)) };
+    (identity.always, identity.on_null) = (*always, *on_null);
+    let sequence = identity.sequence;
+    table.columns[position].default_on_null = *on_null;
+    let mut options = options.clone();
+    options.restart = options.start_with.is_some();
+    if options.limit_value {
+        let known = work.image.sequence(sequence).ok_or_else(|| Ora::new(2289).at(pos))?;
+        let step = match &options.increment_by {
+            Some(text) => text.parse::<i128>().map_err(|_| Ora::new(4001).at(pos))?,
+            None => known.increment,
+        };
+        let mut limit: Option<types::Number> = None;
+        rows::scan(work, table, &mut |_, row| {
+            let mut value = Value::Null;
+            if let Some(bytes) = rows::stored(row, position)? {
+                codec::decode_into(bytes, &types::DataType::NUMBER, &mut value)?;
+            }
+            if let Value::Number(n) = value {
+                let further = limit.as_ref().is_none_or(|last| if step > 0 { n > *last } else { n < *last });
+                limit = further.then_some(n).or(limit.take());
+            }
+            Ok(true)
+        })?;
+        options.start_with = limit.map(|last| (dictionary::image::big_number(&last.trunc(0)) + step).to_string());
+        options.restart = true;
+        options.limit_value = false;
+    }
+    crate::sequence::change(work, sequence, &options, pos)
 }
 
 fn change_type(

@@ -54,6 +54,7 @@ impl Numbers {
     fn new(options: &SequenceOptions, pos: u32) -> Result<Numbers> {
         let SequenceOptions {
             start_with,
+            limit_value,
             increment_by,
             maxvalue,
             minvalue,
@@ -65,8 +66,9 @@ impl Numbers {
             session: _,
             keep: _,
         } = options;
-        if *restart {
-            return Err(Ora::new(933).at(pos)); // RESTART is for ALTER SEQUENCE
+        // RESTART is for ALTER SEQUENCE, LIMIT VALUE for identity columns that exist.
+        if *restart || *limit_value {
+            return Err(Ora::new(933).at(pos));
         }
         let number = |text: &Option<String>| text.as_deref().map(|text| parse(text, pos)).transpose();
         let limit = |text: &Option<Option<String>>| number(&text.clone().flatten());
@@ -158,11 +160,18 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
         return Err(Ora::new(1031).at(target.pos));
     }
     let pos = alter.pos.0;
+    if alter.options.limit_value {
+        return Err(Ora::new(933).at(pos));
+    }
     if alter.options.start_with.is_some() && !alter.options.restart {
         return Err(Ora::new(2283).at(pos));
     }
-    let old = work.image.sequence(object).ok_or_else(|| Ora::new(2289).at(target.pos))?;
-    let options = &alter.options;
+    change(work, object, &alter.options, pos)
+}
+
+/// Changes a sequence without a check of privileges; with RESTART its next number is START WITH.
+pub fn change(work: &mut Work<'_>, object: ObjectId, options: &SequenceOptions, pos: u32) -> Result<()> {
+    let old = work.image.sequence(object).ok_or_else(|| Ora::new(2289).at(pos))?;
     let mut numbers = Numbers {
         increment: old.increment,
         minimum: old.minimum,

@@ -344,6 +344,8 @@ pub struct CreateSequence {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SequenceOptions {
     pub start_with: Option<String>,
+    /// START WITH LIMIT VALUE, of an identity column.
+    pub limit_value: bool,
     pub increment_by: Option<String>,
     /// `NOMAXVALUE` is `Some(None)`.
     pub maxvalue: Option<Option<String>>,

@@ -183,7 +183,8 @@ impl Parser<'_> {
                 if !self.eat_word("WITH") {
                     return Err(Ora::with(2000, &[&"WITH"]).at(self.pos().0));
                 }
-                if self.eat_words(&["LIMIT", "VALUE"]) {
+                options.limit_value = self.eat_words(&["LIMIT", "VALUE"]);
+                if options.limit_value {
                     return Ok(true);
                 }
                 options.start_with = Some(self.signed_number(1722)?);
